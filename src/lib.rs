@@ -1,0 +1,1 @@
+//! Handover: one frame, handed back and forth between Vulkan and CUDA on the same GPU.
