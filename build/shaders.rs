@@ -1,0 +1,54 @@
+//! Build step: every `shaders/*.wgsl` becomes SPIR-V, checked by naga's validator.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use naga::back::spv;
+use naga::proc::BoundsCheckPolicies;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// Compiles the folder and writes `shaders.rs`: one `pub static NAME: &[u32]` a file.
+pub fn build(out_dir: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed=shaders");
+    let mut generated = String::new();
+    let mut paths: Vec<_> = std::fs::read_dir("shaders")
+        .map_err(|error| format!("read shaders/: {error}"))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
+    paths.sort();
+    for path in paths {
+        println!("cargo::rerun-if-changed={}", path.display());
+        let words = compile(&path)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_uppercase();
+        writeln!(
+            generated,
+            "/// `{}`.\npub static {name}: &[u32] = &{words:?};",
+            path.display()
+        )
+        .map_err(|error| error.to_string())?;
+    }
+    std::fs::write(out_dir.join("shaders.rs"), generated).map_err(|error| format!("write shaders.rs: {error}"))
+}
+
+fn compile(path: &Path) -> Result<Vec<u32>, String> {
+    let name = path.display().to_string();
+    let source = std::fs::read_to_string(path).map_err(|error| format!("read {name}: {error}"))?;
+    let module =
+        naga::front::wgsl::parse_str(&source).map_err(|error| error.emit_to_string_with_path(&source, &name))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES)
+        .validate(&module)
+        .map_err(|error| error.emit_to_string_with_path(&source, &name))?;
+    let options = spv::Options {
+        // 1.3 is what Vulkan 1.1 and later take without an extension, and has subgroup operations.
+        lang_version: (1, 3),
+        // naga's defaults flip Y and clamp depth for WebGPU's conventions; ours are Vulkan's.
+        flags: spv::WriterFlags::DEBUG,
+        // Loops and indices are ours, not a web page's: no bounds are injected.
+        force_loop_bounding: false,
+        bounds_check_policies: BoundsCheckPolicies::default(),
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        ..Default::default()
+    };
+    spv::write_vec(&module, &info, &options, None).map_err(|error| format!("{name}: {error}"))
+}

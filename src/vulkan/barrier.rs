@@ -1,0 +1,284 @@
+//! Image barriers by intent. Access and stage masks live here and nowhere else.
+
+use ash::vk;
+
+use super::Device;
+use super::image::COLOR;
+
+/// Who runs the kernels on the images: it decides how they are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainOwner {
+    /// Another API on the same device: ownership passes through `VK_QUEUE_FAMILY_EXTERNAL`.
+    External,
+    /// The host, through mapped memory.
+    Host,
+}
+
+/// A barrier on one image: what must be finished, what waits for it.
+#[derive(Debug, Clone, Copy)]
+struct Transition {
+    image: vk::Image,
+    aspect: vk::ImageAspectFlags,
+    from: (vk::PipelineStageFlags2, vk::AccessFlags2, vk::ImageLayout, u32),
+    to: (vk::PipelineStageFlags2, vk::AccessFlags2, vk::ImageLayout, u32),
+}
+
+impl Transition {
+    fn barrier(self) -> vk::ImageMemoryBarrier2<'static> {
+        let (src_stage, src_access, old_layout, src_family) = self.from;
+        let (dst_stage, dst_access, new_layout, dst_family) = self.to;
+        vk::ImageMemoryBarrier2::default()
+            .image(self.image)
+            .subresource_range(vk::ImageSubresourceRange {
+                aspect_mask: self.aspect,
+                ..COLOR
+            })
+            .src_stage_mask(src_stage)
+            .src_access_mask(src_access)
+            .old_layout(old_layout)
+            .src_queue_family_index(src_family)
+            .dst_stage_mask(dst_stage)
+            .dst_access_mask(dst_access)
+            .new_layout(new_layout)
+            .dst_queue_family_index(dst_family)
+    }
+}
+
+use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
+
+const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
+
+/// Several transitions, recorded as one `vkCmdPipelineBarrier2`.
+#[derive(Default)]
+pub struct Barriers(Vec<vk::ImageMemoryBarrier2<'static>>);
+
+impl Barriers {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records them.
+    pub fn record(self, device: &Device, commands: vk::CommandBuffer) {
+        if !self.0.is_empty() {
+            let dependency = vk::DependencyInfo::default().image_memory_barriers(&self.0);
+            // SAFETY: the caller's command buffer is recording, and the images live as long as it may run (V2).
+            unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+        }
+    }
+
+    fn push(mut self, image: vk::Image, from: (Stage, Access, Layout, u32), to: (Stage, Access, Layout, u32)) -> Self {
+        self.0.push(
+            Transition {
+                image,
+                aspect: vk::ImageAspectFlags::COLOR,
+                from,
+                to,
+            }
+            .barrier(),
+        );
+        self
+    }
+
+    /// The old contents are given up; a compute shader will write the image.
+    pub fn discard_for_compute(self, image: vk::Image) -> Self {
+        // What used the image before is ordered by the slot's retired frame: a semaphore, so no source stage.
+        let to = (
+            Stage::COMPUTE_SHADER,
+            Access::SHADER_STORAGE_WRITE,
+            Layout::GENERAL,
+            SAME,
+        );
+        self.push(image, (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME), to)
+    }
+
+    /// The old contents are given up; the image will be a colour attachment.
+    pub fn discard_for_attachment(self, image: vk::Image) -> Self {
+        let access = Access::COLOR_ATTACHMENT_WRITE | Access::COLOR_ATTACHMENT_READ;
+        let to = (Stage::COLOR_ATTACHMENT_OUTPUT, access, Layout::GENERAL, SAME);
+        self.push(image, (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME), to)
+    }
+
+    /// The old contents are given up; the image will be the depth attachment. It is used again by the next frame of the
+    /// same queue, so the last frame's tests must have finished.
+    pub fn discard_for_depth(mut self, image: vk::Image) -> Self {
+        let stages = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
+        let write = Access::DEPTH_STENCIL_ATTACHMENT_WRITE;
+        let from = (stages, write, Layout::UNDEFINED, SAME);
+        let to = (
+            stages,
+            write | Access::DEPTH_STENCIL_ATTACHMENT_READ,
+            Layout::DEPTH_ATTACHMENT_OPTIMAL,
+            SAME,
+        );
+        self.0.push(
+            Transition {
+                image,
+                aspect: vk::ImageAspectFlags::DEPTH,
+                from,
+                to,
+            }
+            .barrier(),
+        );
+        self
+    }
+
+    /// A depth image (a shadow map) goes from being written to being sampled in fragment shaders.
+    pub fn depth_to_sampled(mut self, image: vk::Image) -> Self {
+        let from = (
+            Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS,
+            Access::DEPTH_STENCIL_ATTACHMENT_WRITE,
+            Layout::DEPTH_ATTACHMENT_OPTIMAL,
+            SAME,
+        );
+        let to = (
+            Stage::FRAGMENT_SHADER,
+            Access::SHADER_SAMPLED_READ,
+            Layout::DEPTH_READ_ONLY_OPTIMAL,
+            SAME,
+        );
+        self.0.push(
+            Transition {
+                image,
+                aspect: vk::ImageAspectFlags::DEPTH,
+                from,
+                to,
+            }
+            .barrier(),
+        );
+        self
+    }
+
+    /// A sampled depth image (a shadow map) is given up to be written again by the same queue's next frame.
+    pub fn sampled_to_depth(mut self, image: vk::Image) -> Self {
+        let stages = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
+        let from = (Stage::FRAGMENT_SHADER, Access::NONE, Layout::UNDEFINED, SAME);
+        let access = Access::DEPTH_STENCIL_ATTACHMENT_WRITE | Access::DEPTH_STENCIL_ATTACHMENT_READ;
+        let to = (stages, access, Layout::DEPTH_ATTACHMENT_OPTIMAL, SAME);
+        self.0.push(
+            Transition {
+                image,
+                aspect: vk::ImageAspectFlags::DEPTH,
+                from,
+                to,
+            }
+            .barrier(),
+        );
+        self
+    }
+
+    /// What the scene wrote (attachments or compute) goes to whoever runs the chain.
+    pub fn release_to_chain(self, image: vk::Image, owner: ChainOwner, family: u32) -> Self {
+        let stages = Stage::COLOR_ATTACHMENT_OUTPUT | Stage::COMPUTE_SHADER;
+        let written = Access::COLOR_ATTACHMENT_WRITE | Access::SHADER_STORAGE_WRITE;
+        match owner {
+            ChainOwner::External => self.push(
+                image,
+                (stages, written, Layout::GENERAL, family),
+                (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
+            ),
+            ChainOwner::Host => self.push(
+                image,
+                (stages, written, Layout::GENERAL, SAME),
+                (Stage::HOST, Access::HOST_READ, Layout::GENERAL, SAME),
+            ),
+        }
+    }
+
+    /// An image without contents goes to whoever runs the chain, which will write all of it.
+    ///
+    /// Contents that nobody needs can be taken over without a transfer of ownership (Vulkan 1.3, 7.7.4), so there is only
+    /// the change of layout.
+    pub fn discard_to_chain(self, image: vk::Image, owner: ChainOwner) -> Self {
+        let (stage, access) = match owner {
+            ChainOwner::External => (Stage::NONE, Access::NONE),
+            ChainOwner::Host => (Stage::HOST, Access::HOST_WRITE),
+        };
+        self.push(
+            image,
+            (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME),
+            (stage, access, Layout::GENERAL, SAME),
+        )
+    }
+
+    /// What the chain wrote comes back, to be read by a compute shader.
+    pub fn acquire_from_chain(self, image: vk::Image, owner: ChainOwner, family: u32) -> Self {
+        let to = |family| {
+            (
+                Stage::COMPUTE_SHADER,
+                Access::SHADER_SAMPLED_READ,
+                Layout::GENERAL,
+                family,
+            )
+        };
+        match owner {
+            ChainOwner::External => self.push(
+                image,
+                (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
+                to(family),
+            ),
+            ChainOwner::Host => self.push(
+                image,
+                (Stage::HOST, Access::HOST_WRITE, Layout::GENERAL, SAME),
+                to(SAME),
+            ),
+        }
+    }
+
+    /// The screen image, written by the present pass, will be copied from.
+    pub fn screen_to_transfer(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (
+                Stage::COMPUTE_SHADER,
+                Access::SHADER_STORAGE_WRITE,
+                Layout::GENERAL,
+                SAME,
+            ),
+            (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, SAME),
+        )
+    }
+
+    /// A swapchain image, just acquired, will be copied to. Its acquire semaphore is waited for at TRANSFER.
+    pub fn swapchain_to_transfer(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (Stage::TRANSFER, Access::NONE, Layout::UNDEFINED, SAME),
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_WRITE,
+                Layout::TRANSFER_DST_OPTIMAL,
+                SAME,
+            ),
+        )
+    }
+
+    /// A swapchain image, copied to, will be presented.
+    pub fn to_present(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_WRITE,
+                Layout::TRANSFER_DST_OPTIMAL,
+                SAME,
+            ),
+            (Stage::NONE, Access::NONE, Layout::PRESENT_SRC_KHR, SAME),
+        )
+    }
+}
+
+/// Makes what transfers wrote to buffers readable by the host after the submission.
+pub fn transfer_to_host(device: &Device, commands: vk::CommandBuffer) {
+    let barriers = [vk::MemoryBarrier2::default()
+        .src_stage_mask(Stage::TRANSFER | Stage::COMPUTE_SHADER)
+        .src_access_mask(Access::TRANSFER_WRITE | Access::SHADER_STORAGE_WRITE)
+        .dst_stage_mask(Stage::HOST)
+        .dst_access_mask(Access::HOST_READ)];
+    // SAFETY: the caller's command buffer is recording.
+    unsafe {
+        device
+            .raw
+            .cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().memory_barriers(&barriers))
+    };
+}

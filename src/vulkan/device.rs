@@ -1,0 +1,241 @@
+//! The logical device: queues, extension functions, the allocator of everything that is not shared.
+
+use std::ffi::{CStr, CString};
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::{ext, khr, vk};
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+
+use super::{Error, Instance, PhysicalDevice, ResultExt};
+
+/// What a [`Device`] is asked for.
+#[derive(Debug, Default)]
+pub struct DeviceRequest {
+    /// Memory and semaphores will be exported as file descriptors.
+    pub export: bool,
+    /// A swapchain will be made.
+    pub swapchain: bool,
+}
+
+impl DeviceRequest {
+    /// The device extensions that the request needs.
+    pub fn extensions(&self) -> Vec<&'static CStr> {
+        let mut names = Vec::new();
+        if self.export {
+            names.extend([khr::external_memory_fd::NAME, khr::external_semaphore_fd::NAME]);
+        }
+        if self.swapchain {
+            names.push(khr::swapchain::NAME);
+        }
+        names
+    }
+}
+
+/// A queue and the family it is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Queue {
+    /// The raw handle. Handover submits from one thread only, as Vulkan's external synchronization asks.
+    pub raw: vk::Queue,
+    /// `queueFamilyIndex`.
+    pub family: u32,
+    /// Its timestamps have this many valid bits.
+    pub timestamp_valid_bits: u32,
+}
+
+/// `VkDevice` with its queues and functions.
+pub struct Device {
+    allocator: ManuallyDrop<Mutex<Allocator>>,
+    /// The raw handle and its core functions.
+    pub raw: ash::Device,
+    /// What the device is.
+    pub physical: PhysicalDevice,
+    /// Draws the scene.
+    pub scene_queue: Queue,
+    /// Takes the processed image to the screen: a second queue where the family has one, else the scene's.
+    pub present_queue: Queue,
+    /// `vkGetMemoryFdKHR`; present when the request said `export`.
+    pub external_memory_fd: Option<khr::external_memory_fd::Device>,
+    /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
+    pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
+    /// `vkGetCalibratedTimestampsEXT` where the device has it. (Every driver with the KHR spelling has this one too.)
+    pub calibrated_timestamps: Option<ext::calibrated_timestamps::Device>,
+    names: Option<ext::debug_utils::Device>,
+    /// The instance outlives the device.
+    pub instance: Arc<Instance>,
+}
+
+impl Device {
+    /// Creates the device.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with all that is missing, or a failed call.
+    pub fn new(
+        instance: &Arc<Instance>,
+        physical: PhysicalDevice,
+        request: &DeviceRequest,
+    ) -> Result<Arc<Self>, Error> {
+        let mut extensions = request.extensions();
+        let missing = physical.missing(&extensions);
+        let Some(family) = physical.graphics_family().filter(|_| missing.is_empty()) else {
+            return Err(Error::Missing {
+                device: physical.name,
+                missing,
+            });
+        };
+        let calibrated = physical.has_extension(ext::calibrated_timestamps::NAME);
+        if calibrated {
+            extensions.push(ext::calibrated_timestamps::NAME);
+        }
+
+        let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let priorities = [1.0; 2];
+        let queue_count = family.count.min(2);
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(family.index)
+            .queue_priorities(&priorities[..queue_count as usize])];
+        let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
+            .timeline_semaphore(true)
+            .host_query_reset(true);
+        let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
+            .synchronization2(true)
+            .dynamic_rendering(true);
+        let create_info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&names)
+            .push_next(&mut vulkan12)
+            .push_next(&mut vulkan13);
+        // SAFETY: V3; extensions and features were checked by `missing`.
+        let raw = unsafe { instance.raw.create_device(physical.raw, &create_info, None) }
+            .during(|| format!("create the device {}", physical.name))?;
+
+        let queue = |index: u32| Queue {
+            // SAFETY: `index` is under the count that the device was created with.
+            raw: unsafe { raw.get_device_queue(family.index, index) },
+            family: family.index,
+            timestamp_valid_bits: family.timestamp_valid_bits,
+        };
+        let (scene_queue, present_queue) = (queue(0), queue(queue_count - 1));
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.raw.clone(),
+            device: raw.clone(),
+            physical_device: physical.raw,
+            debug_settings: Default::default(),
+            buffer_device_address: false,
+            allocation_sizes: Default::default(),
+        });
+        let allocator = match allocator {
+            Ok(allocator) => ManuallyDrop::new(Mutex::new(allocator)),
+            Err(source) => {
+                // SAFETY: nothing was made from the device yet.
+                unsafe { raw.destroy_device(None) };
+                return Err(Error::Allocation {
+                    what: "create the allocator".into(),
+                    source,
+                });
+            }
+        };
+        let device = Self {
+            external_memory_fd: request
+                .export
+                .then(|| khr::external_memory_fd::Device::new(&instance.raw, &raw)),
+            external_semaphore_fd: request
+                .export
+                .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
+            calibrated_timestamps: calibrated.then(|| ext::calibrated_timestamps::Device::new(&instance.raw, &raw)),
+            names: instance
+                .has_debug_utils
+                .then(|| ext::debug_utils::Device::new(&instance.raw, &raw)),
+            allocator,
+            raw,
+            physical,
+            scene_queue,
+            present_queue,
+            instance: Arc::clone(instance),
+        };
+        device.name(device.scene_queue.raw, "scene queue");
+        if device.has_present_queue() {
+            device.name(device.present_queue.raw, "present queue");
+        }
+        Ok(Arc::new(device))
+    }
+
+    /// Scene and present have a queue each.
+    pub fn has_present_queue(&self) -> bool {
+        self.scene_queue.raw != self.present_queue.raw
+    }
+
+    /// gpu-allocator, for everything that is not shared.
+    pub(super) fn allocator(&self) -> MutexGuard<'_, Allocator> {
+        // A panic while allocating leaves gpu-allocator's bookkeeping whole: it changes its lists last.
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names an object for the validation layer, RenderDoc and Nsight.
+    pub fn name<H: vk::Handle>(&self, handle: H, name: &str) {
+        let Some(names) = &self.names else { return };
+        let name = CString::new(name.replace('\0', " ")).unwrap_or_default();
+        let info = vk::DebugUtilsObjectNameInfoEXT::default()
+            .object_handle(handle)
+            .object_name(&name);
+        // SAFETY: V3; the handle was made from this device. A name that could not be set costs only a name.
+        let _ = unsafe { names.set_debug_utils_object_name(&info) };
+    }
+
+    /// Opens a labelled region of a command buffer.
+    pub fn begin_label(&self, commands: vk::CommandBuffer, label: &CStr) {
+        if let Some(names) = &self.names {
+            let info = vk::DebugUtilsLabelEXT::default().label_name(label);
+            // SAFETY: V3; the caller's command buffer is recording.
+            unsafe { names.cmd_begin_debug_utils_label(commands, &info) };
+        }
+    }
+
+    /// Closes the region that [`Device::begin_label`] opened.
+    pub fn end_label(&self, commands: vk::CommandBuffer) {
+        if let Some(names) = &self.names {
+            // SAFETY: the caller's command buffer is recording and has an open region.
+            unsafe { names.cmd_end_debug_utils_label(commands) };
+        }
+    }
+
+    /// Waits until the GPU has nothing left to do. Only for set-up, resizing and teardown.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn wait_idle(&self) -> Result<(), Error> {
+        // SAFETY: one thread submits, and it is this one.
+        unsafe { self.raw.device_wait_idle() }.during(|| "wait until the device is idle")
+    }
+
+    /// Submits one command buffer.
+    ///
+    /// # Errors
+    /// A lost device, or no memory.
+    pub fn submit(
+        &self,
+        queue: Queue,
+        commands: vk::CommandBuffer,
+        waits: &[vk::SemaphoreSubmitInfo<'_>],
+        signals: &[vk::SemaphoreSubmitInfo<'_>],
+    ) -> Result<(), Error> {
+        let commands = [vk::CommandBufferSubmitInfo::default().command_buffer(commands)];
+        let submit = [vk::SubmitInfo2::default()
+            .wait_semaphore_infos(waits)
+            .command_buffer_infos(&commands)
+            .signal_semaphore_infos(signals)];
+        // SAFETY: V3; one thread submits; the command buffer was ended and its slot's last use has retired.
+        unsafe { self.raw.queue_submit2(queue.raw, &submit, vk::Fence::null()) }.during(|| "submit to a queue")
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: the allocator is dropped once, here, and before the device it allocates from; by V1 nothing made from
+        // the device is left.
+        unsafe {
+            ManuallyDrop::drop(&mut self.allocator);
+            self.raw.destroy_device(None);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Vulkan objects that own themselves: one noun a file. Nothing here knows what a frame or a kernel chain is.
+//!
+//! Rules that the SAFETY comments of this folder rely on:
+//!
+//! * **V1** Every object keeps an [`Arc`](std::sync::Arc) of the [`Device`] it was made from, so the device outlives it.
+//! * **V2** An object is dropped only when the GPU no longer uses it: owners wait for the last frame before they drop.
+//! * **V3** Create-info structures live on the caller's stack until the call returns, and Vulkan keeps none of them.
+//! * **V4** Handles are made and destroyed in this folder only, once each.
+
+pub mod barrier;
+mod buffer;
+mod command;
+mod device;
+mod error;
+mod image;
+mod instance;
+mod physical;
+mod pipeline;
+mod query;
+mod semaphore;
+mod shader;
+mod validation;
+
+pub use buffer::{Buffer, BufferMemory};
+pub use command::CommandPool;
+pub use device::{Device, DeviceRequest, Queue};
+pub use error::{Error, ResultExt};
+pub use image::{COLOR, DEPTH, Image, ImageDescription, view_of};
+pub use instance::{Instance, InstanceRequest};
+pub use physical::{PhysicalDevice, QueueFamily};
+pub use pipeline::{ComputePipeline, DescriptorSets, PipelineLayout, Sampler};
+pub use query::TimestampPool;
+pub use semaphore::{BinarySemaphore, Timeline, TimelineWait};
+pub use shader::ShaderModule;
+pub use validation::{ValidationCounts, ValidationLog};

@@ -1,0 +1,170 @@
+//! A physical device, described: identity, queue families, extensions, and what of Handover's needs it lacks.
+
+use std::ffi::CStr;
+
+use ash::vk;
+
+use super::{Error, Instance, ResultExt};
+
+/// A queue family of a physical device.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueFamily {
+    /// `queueFamilyIndex`.
+    pub index: u32,
+    /// What its queues can do.
+    pub flags: vk::QueueFlags,
+    /// How many queues it has.
+    pub count: u32,
+    /// Valid bits of its timestamps; 0: none can be written.
+    pub timestamp_valid_bits: u32,
+}
+
+/// `VkPhysicalDevice` and what it says of itself.
+#[derive(Debug, Clone)]
+pub struct PhysicalDevice {
+    /// The raw handle.
+    pub raw: vk::PhysicalDevice,
+    /// Its place in the loader's list, from 0: what `--gpu` takes.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Integrated, discrete, software (`CPU`)…
+    pub device_type: vk::PhysicalDeviceType,
+    /// The Vulkan version it supports.
+    pub api_version: u32,
+    /// `VkPhysicalDeviceIDProperties::deviceUUID`; equal to CUDA's `cuDeviceGetUuid` for the same GPU.
+    pub uuid: [u8; 16],
+    /// The driver's name and its own version text.
+    pub driver: String,
+    /// Its limits.
+    pub limits: vk::PhysicalDeviceLimits,
+    /// Its queue families.
+    pub queue_families: Vec<QueueFamily>,
+    /// Names of its device extensions.
+    pub extensions: Vec<String>,
+    /// Memory types and heaps.
+    pub memory: vk::PhysicalDeviceMemoryProperties,
+    missing_features: Vec<String>,
+}
+
+impl PhysicalDevice {
+    pub(super) fn describe(instance: &Instance, index: usize, raw: vk::PhysicalDevice) -> Result<Self, Error> {
+        let functions = &instance.raw;
+        let mut id = vk::PhysicalDeviceIDProperties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut id)
+            .push_next(&mut driver);
+        // SAFETY: V3; `raw` came from this instance.
+        unsafe { functions.get_physical_device_properties2(raw, &mut properties) };
+        let properties = properties.properties;
+        // SAFETY: as above.
+        let families = unsafe { functions.get_physical_device_queue_family_properties(raw) };
+        // SAFETY: as above.
+        let extensions = unsafe { functions.enumerate_device_extension_properties(raw) }
+            .during(|| "list the device's extensions")?;
+        // SAFETY: as above.
+        let memory = unsafe { functions.get_physical_device_memory_properties(raw) };
+        Ok(Self {
+            raw,
+            index,
+            name: text(properties.device_name_as_c_str()),
+            device_type: properties.device_type,
+            api_version: properties.api_version,
+            uuid: id.device_uuid,
+            driver: format!(
+                "{} {}",
+                text(driver.driver_name_as_c_str()),
+                text(driver.driver_info_as_c_str())
+            ),
+            limits: properties.limits,
+            queue_families: families
+                .iter()
+                .zip(0..)
+                .map(|(family, index)| QueueFamily {
+                    index,
+                    flags: family.queue_flags,
+                    count: family.queue_count,
+                    timestamp_valid_bits: family.timestamp_valid_bits,
+                })
+                .collect(),
+            extensions: extensions
+                .iter()
+                .map(|extension| text(extension.extension_name_as_c_str()))
+                .collect(),
+            memory,
+            missing_features: missing_features(instance, raw, properties.api_version),
+        })
+    }
+
+    /// The first family that can draw and compute.
+    pub fn graphics_family(&self) -> Option<QueueFamily> {
+        let both = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+        self.queue_families
+            .iter()
+            .copied()
+            .find(|family| family.flags.contains(both))
+    }
+
+    /// Whether it has the device extension.
+    pub fn has_extension(&self, name: &CStr) -> bool {
+        self.extensions
+            .iter()
+            .any(|extension| extension.as_bytes() == name.to_bytes())
+    }
+
+    /// Everything of Handover's needs that this device lacks, all at once; empty when it will do.
+    pub fn missing(&self, extensions: &[&CStr]) -> Vec<String> {
+        let mut missing = self.missing_features.clone();
+        if self.graphics_family().is_none() {
+            missing.push("a queue family with graphics and compute".into());
+        }
+        for name in extensions.iter().filter(|name| !self.has_extension(name)) {
+            missing.push(format!("the extension {}", name.to_string_lossy()));
+        }
+        missing
+    }
+
+    /// The first memory type among `type_bits` that has all of `flags`.
+    pub fn memory_type(&self, type_bits: u32, flags: vk::MemoryPropertyFlags) -> Option<u32> {
+        self.memory
+            .memory_types_as_slice()
+            .iter()
+            .zip(0..)
+            .find(|(kind, index)| type_bits & (1 << index) != 0 && kind.property_flags.contains(flags))
+            .map(|(_, index)| index)
+    }
+
+    /// The UUID as CUDA's tools print it.
+    pub fn uuid_text(&self) -> String {
+        crate::interop::uuid_text(&self.uuid)
+    }
+}
+
+fn missing_features(instance: &Instance, raw: vk::PhysicalDevice, api_version: u32) -> Vec<String> {
+    if api_version < vk::API_VERSION_1_3 {
+        let (major, minor) = (vk::api_version_major(api_version), vk::api_version_minor(api_version));
+        return vec![format!("Vulkan 1.3 (it has {major}.{minor}): update its driver")];
+    }
+    let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default();
+    let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default()
+        .push_next(&mut vulkan12)
+        .push_next(&mut vulkan13);
+    // SAFETY: V3; `raw` came from this instance.
+    unsafe { instance.raw.get_physical_device_features2(raw, &mut features) };
+    [
+        ("timelineSemaphore", vulkan12.timeline_semaphore),
+        ("hostQueryReset", vulkan12.host_query_reset),
+        ("synchronization2", vulkan13.synchronization2),
+        ("dynamicRendering", vulkan13.dynamic_rendering),
+    ]
+    .into_iter()
+    .filter(|(_, present)| *present == vk::FALSE)
+    .map(|(name, _)| format!("the feature {name}"))
+    .collect()
+}
+
+fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
