@@ -1,0 +1,49 @@
+//! Launching a kernel.
+
+use std::ffi::c_void;
+
+use cudarc::driver::{CudaStream, sys};
+
+use super::{Error, Function, ResultExt};
+
+/// Launches `function` over a grid that covers `extent` threads with blocks of `block`, with its arguments as bytes.
+///
+/// # Errors
+/// The driver refused the launch, or an earlier kernel on the context failed.
+pub fn launch(
+    stream: &CudaStream,
+    function: &Function,
+    extent: [u32; 2],
+    block: [u32; 2],
+    arguments: &[&[u8]],
+) -> Result<(), Error> {
+    let mut pointers: Vec<*mut c_void> = arguments.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+    let grid = [extent[0].div_ceil(block[0]), extent[1].div_ceil(block[1])];
+    // SAFETY: C3, C4: the driver copies the arguments before it returns. That their sizes are those of the kernel's
+    // parameters is the caller's contract, kept for the catalogue by its layout tests.
+    unsafe {
+        sys::cuLaunchKernel(
+            function.raw,
+            grid[0],
+            grid[1],
+            1,
+            block[0],
+            block[1],
+            1,
+            0,
+            stream.cu_stream(),
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    }
+    .during(|| {
+        format!(
+            "launch `{}` over {}x{} threads in blocks of {}x{}",
+            function.module_name(),
+            extent[0],
+            extent[1],
+            block[0],
+            block[1]
+        )
+    })
+}

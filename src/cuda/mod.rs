@@ -1,0 +1,31 @@
+//! CUDA's driver API, loaded at run time through cudarc. Nothing here knows what a frame or a kernel chain is.
+//!
+//! cudarc panics when libcuda or one of its symbols is missing. [`Driver::load`] checks both before any other call, and
+//! everything else in this folder takes a [`Driver`] or something made from one.
+//!
+//! Rules that the SAFETY comments of this folder rely on:
+//!
+//! * **C1** Everything keeps an `Arc` of the context it was made in, and binds that context to the calling thread.
+//! * **C2** An object is destroyed only when the stream that used it has finished with it.
+//! * **C3** Descriptors and arguments live on the caller's stack until the call returns; CUDA keeps none of them.
+//! * **C4** [`Driver::load`] found libcuda and every symbol in `SYMBOLS`.
+
+mod array;
+mod driver;
+mod error;
+mod event;
+mod launch;
+mod module;
+mod stamp;
+mod views;
+
+pub use array::CudaImage;
+pub use driver::{CudaDevice, Driver, Unavailable};
+pub use error::{Error, ResultExt};
+pub use event::Event;
+pub use launch::launch;
+pub use module::{Function, Module};
+pub use stamp::Stamps;
+pub use views::ImageViews;
+
+pub use cudarc::driver::{CudaContext, CudaStream};

@@ -1,0 +1,132 @@
+//! Modules from PTX, with the JIT compiler's log when they do not load.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, sys};
+
+use super::{Error, ResultExt};
+
+/// `CUmodule`.
+pub struct Module {
+    raw: sys::CUmodule,
+    name: String,
+    context: Arc<CudaContext>,
+}
+
+/// `CUfunction`, kept with the module it is in.
+#[derive(Clone)]
+pub struct Function {
+    /// The raw handle.
+    pub raw: sys::CUfunction,
+    module: Arc<Module>,
+}
+
+// SAFETY: modules belong to their context and may be used from any thread that binds it, which `launch` does (C1).
+unsafe impl Send for Module {}
+// SAFETY: as above; the driver synchronizes its own calls.
+unsafe impl Sync for Module {}
+// SAFETY: a function lives as long as its module, which it keeps.
+unsafe impl Send for Function {}
+
+const LOG_BYTES: usize = 8192;
+
+impl Module {
+    /// Loads PTX (text) or a cubin; the driver compiles PTX for its device.
+    ///
+    /// # Errors
+    /// The driver refused: the error has the compiler's log. For PTX newer than the driver it names both versions.
+    pub fn load(context: &Arc<CudaContext>, ptx: &str, name: &str) -> Result<Arc<Self>, Error> {
+        let what = || format!("load the kernels of `{name}`");
+        context.bind_to_thread().during(what)?;
+        let image = CString::new(ptx).map_err(|_| Error {
+            what: what(),
+            result: sys::CUresult::CUDA_ERROR_INVALID_PTX,
+            log: "the PTX has a NUL byte in it".into(),
+        })?;
+        let mut log = vec![0u8; LOG_BYTES];
+        let mut options = [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        let mut values = [
+            log.as_mut_ptr().cast::<c_void>(),
+            std::ptr::without_provenance_mut(LOG_BYTES),
+        ];
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: C3, C4; option values are what the driver API documents: a buffer and its size.
+        let result = unsafe {
+            sys::cuModuleLoadDataEx(
+                &raw mut raw,
+                image.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        result.during(what).map_err(|mut error| {
+            error.log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
+            if error.result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+                error.log += &version_hint(ptx);
+            }
+            error
+        })?;
+        Ok(Arc::new(Self {
+            raw,
+            name: name.into(),
+            context: Arc::clone(context),
+        }))
+    }
+
+    /// Looks up an entry.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn function(self: &Arc<Self>, entry: &str) -> Result<Function, Error> {
+        let what = || format!("find the kernel `{entry}` in `{}`", self.name);
+        let name = CString::new(entry).unwrap_or_default();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: C3, C4; the module is loaded.
+        unsafe { sys::cuModuleGetFunction(&raw mut raw, self.raw, name.as_ptr()) }.during(what)?;
+        Ok(Function {
+            raw,
+            module: Arc::clone(self),
+        })
+    }
+}
+
+impl Function {
+    /// The context that the function belongs to.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.module.context
+    }
+
+    /// The module's name, for messages.
+    pub fn module_name(&self) -> &str {
+        &self.module.name
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: C1, C2.
+            let _ = unsafe { sys::cuModuleUnload(self.raw) };
+        }
+    }
+}
+
+fn version_hint(ptx: &str) -> String {
+    let ptx_version = ptx
+        .lines()
+        .find_map(|line| line.strip_prefix(".version "))
+        .unwrap_or("unknown");
+    let mut driver = 0;
+    // SAFETY: C4.
+    let _ = unsafe { sys::cuDriverGetVersion(&raw mut driver) };
+    format!(
+        "the kernel is PTX {ptx_version} and the driver is of CUDA {}.{}: update the driver, or compile with an older NVRTC",
+        driver / 1000,
+        driver % 1000 / 10
+    )
+}
