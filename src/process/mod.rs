@@ -1,0 +1,159 @@
+//! Who runs the kernel chain between the scene and the screen.
+//!
+//! A processor owns what is shared: the slots' images. It waits for `rendered`, runs the chain's plan and signals
+//! `processed`; the renderer knows nothing else of it.
+
+mod cuda;
+mod host;
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::frame::FrameNumber;
+use crate::interop::SharedFormat;
+use crate::kernels::Plan;
+use crate::scene::{SceneTargets, Target};
+use crate::vulkan::barrier::ChainOwner;
+use crate::{interop, vulkan};
+
+pub use cuda::CudaProcessor;
+pub use host::HostProcessor;
+
+/// An error of running the chain.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Sharing failed.
+    #[error(transparent)]
+    Interop(#[from] interop::Error),
+    /// A Vulkan call failed.
+    #[error(transparent)]
+    Vulkan(#[from] vulkan::Error),
+    /// A CUDA call failed: the driver refused, or a kernel faulted.
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::Error),
+    /// An effect that cannot run here.
+    #[error("the effect `{effect}` {reason}")]
+    Effect {
+        /// The effect's name.
+        effect: String,
+        /// Why it cannot run.
+        reason: String,
+    },
+    /// The thread that runs the chain on the host is gone.
+    #[error("the host's chain thread stopped: {reason}")]
+    Stopped {
+        /// What it said.
+        reason: String,
+    },
+}
+
+/// The images of one slot, as Vulkan sees them.
+#[derive(Debug, Clone, Copy)]
+pub struct SlotImages {
+    /// What the scene writes.
+    pub scene: SceneTargets,
+    /// What the chain writes: RGBA16F.
+    pub processed: Target,
+}
+
+/// The images of a slot: name, format and usage, in the order of [`SceneTargets::all`], then `processed`.
+///
+/// All can be attachments of a raster scene, storage images of a compute scene, sampled, and read back.
+const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
+    use vk::ImageUsageFlags as Usage;
+    let written = Usage::from_raw(
+        Usage::COLOR_ATTACHMENT.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw(),
+    );
+    let color = Usage::from_raw(written.as_raw() | Usage::STORAGE.as_raw());
+    let processed =
+        Usage::from_raw(Usage::STORAGE.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
+    [
+        ("color", SharedFormat::Rgba16Float, color),
+        ("depth", SharedFormat::R32Float, written),
+        ("normal", SharedFormat::Rgba16Float, written),
+        ("albedo", SharedFormat::Rgba8Unorm, written),
+        ("motion", SharedFormat::Rg16Float, written),
+        ("processed", SharedFormat::Rgba16Float, processed),
+    ]
+};
+
+impl SlotImages {
+    fn from_targets([color, depth, normal, albedo, motion, processed]: [Target; 6]) -> Self {
+        Self { scene: SceneTargets { color, depth, normal, albedo, motion }, processed }
+    }
+}
+
+/// What the chain is given for one frame.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The slot whose images hold the frame.
+    pub slot: usize,
+    /// The frame.
+    pub frame: FrameNumber,
+    /// What to launch.
+    pub plan: Arc<Plan>,
+    /// The scene wrote the guides.
+    pub has_guides: bool,
+    /// Seconds since the scene began.
+    pub time: f32,
+    /// Seconds since the frame before.
+    pub time_delta: f32,
+    /// Where the pointer is, in texels.
+    pub pointer: [f32; 2],
+}
+
+/// Which clock a chain's start and end are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StampClock {
+    /// CUDA's `%globaltimer`, nanoseconds.
+    GlobalTimer,
+    /// The host's CLOCK_MONOTONIC, nanoseconds.
+    Host,
+}
+
+/// When a frame's chain ran, and what each effect took.
+#[derive(Debug, Clone)]
+pub struct ChainTimes {
+    /// The clock of `start` and `end`.
+    pub clock: StampClock,
+    /// When the chain began, after its wait for `rendered`.
+    pub start: Option<u64>,
+    /// When it was done, before it signalled `processed`.
+    pub end: Option<u64>,
+    /// Effects by catalogue index, with milliseconds, in the order they ran.
+    pub effects: Vec<(usize, Option<f64>)>,
+}
+
+/// Runs chains.
+pub trait Processor {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is in fact, for the line at start: `cuda on NVIDIA H200, driver of CUDA 13.0`.
+    fn description(&self) -> String;
+
+    /// How images are handed to it and back.
+    fn owner(&self) -> ChainOwner;
+
+    /// Makes the images of all slots for a new extent, in place of the old ones. The GPU and the chain are idle.
+    ///
+    /// # Errors
+    /// What cannot be shared; no memory.
+    fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error>;
+
+    /// Enqueues wait for `rendered`, the chain, and the signal of `processed`, all at the job's frame. Never waits.
+    ///
+    /// # Errors
+    /// The driver refused, or an earlier chain failed.
+    fn enqueue(&mut self, job: Job) -> Result<(), Error>;
+
+    /// When the chain of the slot's frame ran. The frame has retired.
+    fn times(&mut self, slot: usize) -> ChainTimes;
+
+    /// From `frame` on, `processed` is not signalled: to test what happens then.
+    fn withhold_from(&mut self, frame: FrameNumber);
+
+    /// Why an enqueued chain failed, if one did and the processor knows: the frame will never be processed.
+    fn failure(&mut self) -> Option<Error>;
+}
