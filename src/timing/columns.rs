@@ -1,0 +1,272 @@
+//! The one table that defines every column of `frames.csv`: its name, unit, meaning and source.
+//!
+//! PresentMon's columns come first, under PresentMon's names, but only those that mean the same here. The names are
+//! the ones its console application writes by default (`WriteCsvHeader<FrameMetrics>` in `PresentMon/CsvOutput.cpp` of
+//! GameTechDev/PresentMon, 2.5), and the meanings those of its `README-ConsoleApplication.md`, "CSV columns". Left out,
+//! and not filled with `NA`, are those that nothing here measures (when a frame reached the display, input latency,
+//! animation error) and those that only Windows has (PresentMode, SwapChainAddress, SyncInterval, PresentFlags).
+
+use crate::timing::frames_csv::Sheet;
+use crate::timing::record::{FrameRecord, milliseconds};
+
+/// One column of `frames.csv`.
+#[derive(Debug)]
+pub struct Column {
+    /// The header's word, and the label wherever the value is shown.
+    pub name: &'static str,
+    /// The values' unit.
+    pub unit: Unit,
+    /// What is measured, from where to where.
+    pub definition: &'static str,
+    /// How the value relates to PresentMon's metric of the same name. `None`: the column is Handover's own.
+    pub present_mon: Option<&'static str>,
+    /// Reads the value. The sheet gives what is the same for all rows.
+    pub read: for<'a> fn(&'a FrameRecord, &'a Sheet) -> Cell<'a>,
+}
+
+/// What a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Words.
+    Text,
+    /// A whole number that counts or names something.
+    Number,
+    /// Milliseconds, with six decimals: a nanosecond.
+    Milliseconds,
+}
+
+impl Unit {
+    /// The word in the table of the README.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Text => "text",
+            Unit::Number => "number",
+            Unit::Milliseconds => "ms",
+        }
+    }
+}
+
+/// One value of one frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// See [`Unit::Text`].
+    Text(&'a str),
+    /// See [`Unit::Number`].
+    Number(u64),
+    /// See [`Unit::Milliseconds`].
+    Milliseconds(f64),
+    /// This machine cannot measure it, or it did not happen in this frame. Written `NA`, as PresentMon does.
+    NotAvailable,
+}
+
+fn ms<'a>(value: Option<f64>) -> Cell<'a> {
+    // A value that is not a number was not measured either.
+    value
+        .filter(|value| value.is_finite())
+        .map_or(Cell::NotAvailable, Cell::Milliseconds)
+}
+
+/// The columns of every capture, in order. [`effect_column`] follows once for each effect.
+pub static COLUMNS: &[Column] = &[
+    Column {
+        name: "Application",
+        unit: Unit::Text,
+        definition: "Name of the program that made the frame.",
+        present_mon: Some("same"),
+        read: |_, sheet| Cell::Text(&sheet.application),
+    },
+    Column {
+        name: "ProcessID",
+        unit: Unit::Number,
+        definition: "Identifier of its process.",
+        present_mon: Some("same"),
+        read: |_, sheet| Cell::Number(sheet.process_id.into()),
+    },
+    Column {
+        name: "PresentRuntime",
+        unit: Unit::Text,
+        definition: "What presented the frame.",
+        present_mon: Some("same; PresentMon knows `DXGI`, `D3D9` and `Other`"),
+        read: |_, sheet| Cell::Text(&sheet.present_runtime),
+    },
+    Column {
+        name: "CPUStartTimeInMs",
+        unit: Unit::Milliseconds,
+        definition: "When the host began this frame, since the capture's first frame began.",
+        present_mon: Some(
+            "same; PresentMon takes the end of the previous present call where a program does not tell it",
+        ),
+        read: |record, sheet| ms(Some(milliseconds(record.start.saturating_sub(sheet.origin)))),
+    },
+    Column {
+        name: "MsBetweenPresents",
+        unit: Unit::Milliseconds,
+        definition: "The frame time: from the previous present call to this one, start to start. \
+                     Without a window: from one finished frame handed over to the next.",
+        present_mon: Some("same"),
+        read: |record, _| ms(record.between_presents_ms),
+    },
+    Column {
+        name: "MsInPresentAPI",
+        unit: Unit::Milliseconds,
+        definition: "Host: inside the present call.",
+        present_mon: Some("same"),
+        read: |record, _| ms(record.present_ms),
+    },
+    Column {
+        name: "MsCPUBusy",
+        unit: Unit::Milliseconds,
+        definition: "Host: from the frame's start to the present call, \
+                     `slot_wait_ms` + `acquire_ms` + `record_ms` + `submit_ms`.",
+        present_mon: Some("same; waits before the present call count as busy there too"),
+        read: |record, _| ms(Some(record.until_present_ms())),
+    },
+    Column {
+        name: "MsGPULatency",
+        unit: Unit::Milliseconds,
+        definition: "From the frame's start on the host to the GPU's first work for it.",
+        present_mon: Some("same"),
+        read: |record, _| ms(record.gpu_latency_ms),
+    },
+    Column {
+        name: "MsGPUTime",
+        unit: Unit::Milliseconds,
+        definition: "From the GPU's first work for the frame to its last, `scene_ms` + `handover_to_cuda_ms` + \
+                     `chain_ms` + `handover_to_vulkan_ms` + `present_gpu_ms`.",
+        present_mon: Some("same"),
+        read: |record, _| ms(record.gpu_time_ms()),
+    },
+    Column {
+        name: "MsGPUBusy",
+        unit: Unit::Milliseconds,
+        definition: "How long the GPU executed work of this frame: scene, present pass, \
+                     and the kernel chain where it runs on the GPU.",
+        present_mon: Some("same, of this frame's work alone; PresentMon counts all work of the process"),
+        read: |record, _| ms(record.gpu_busy_ms),
+    },
+    Column {
+        name: "MsGPUWait",
+        unit: Unit::Milliseconds,
+        definition: "How long the GPU did not work on the frame it had begun, `MsGPUTime` - `MsGPUBusy`.",
+        present_mon: Some("same, with this frame's `MsGPUBusy`"),
+        read: |record, _| ms(record.gpu_wait_ms()),
+    },
+    Column {
+        name: "frame",
+        unit: Unit::Number,
+        definition: "The frame's number, from 1; the value of all three timelines.",
+        present_mon: None,
+        read: |record, _| Cell::Number(record.frame),
+    },
+    Column {
+        name: "start_ms",
+        unit: Unit::Milliseconds,
+        definition: "When the host began this frame, since the program's start: one axis for all captures of a run.",
+        present_mon: None,
+        read: |record, _| ms(Some(milliseconds(record.start))),
+    },
+    Column {
+        name: "waited_for_frame",
+        unit: Unit::Number,
+        definition: "The frame that `slot_wait_ms` waited for: the slot's previous one, so always smaller than `frame`. \
+                     NA while the slot is fresh.",
+        present_mon: None,
+        read: |record, _| record.waited_for_frame.map_or(Cell::NotAvailable, Cell::Number),
+    },
+    Column {
+        name: "slot_wait_ms",
+        unit: Unit::Milliseconds,
+        definition: "Host: waiting for the slot's previous frame to retire; the host's only wait for the GPU.",
+        present_mon: None,
+        read: |record, _| ms(Some(record.slot_wait_ms)),
+    },
+    Column {
+        name: "acquire_ms",
+        unit: Unit::Milliseconds,
+        definition: "Host: acquiring the presentable image.",
+        present_mon: None,
+        read: |record, _| ms(record.acquire_ms),
+    },
+    Column {
+        name: "record_ms",
+        unit: Unit::Milliseconds,
+        definition: "Host: recording command buffers.",
+        present_mon: None,
+        read: |record, _| ms(Some(record.record_ms)),
+    },
+    Column {
+        name: "submit_ms",
+        unit: Unit::Milliseconds,
+        definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass.",
+        present_mon: None,
+        read: |record, _| ms(Some(record.submit_ms)),
+    },
+    Column {
+        name: "scene_ms",
+        unit: Unit::Milliseconds,
+        definition: "GPU: the scene, first stamp to last.",
+        present_mon: None,
+        read: |record, _| ms(record.scene_ms),
+    },
+    Column {
+        name: "handover_to_cuda_ms",
+        unit: Unit::Milliseconds,
+        definition: "Hand-over from Vulkan to CUDA: the scene's last stamp to the chain's first.",
+        present_mon: None,
+        read: |record, _| ms(record.handover_to_cuda_ms),
+    },
+    Column {
+        name: "chain_ms",
+        unit: Unit::Milliseconds,
+        definition: "The kernel chain, first stamp to last, gaps between kernels included.",
+        present_mon: None,
+        read: |record, _| ms(record.chain_ms),
+    },
+    Column {
+        name: "handover_to_vulkan_ms",
+        unit: Unit::Milliseconds,
+        definition: "Hand-over from CUDA to Vulkan: the chain's last stamp to the present pass's first.",
+        present_mon: None,
+        read: |record, _| ms(record.handover_to_vulkan_ms),
+    },
+    Column {
+        name: "present_gpu_ms",
+        unit: Unit::Milliseconds,
+        definition: "GPU: the present pass, first stamp to last.",
+        present_mon: None,
+        read: |record, _| ms(record.present_gpu_ms),
+    },
+    Column {
+        name: "latency_ms",
+        unit: Unit::Milliseconds,
+        definition: "From the frame's start on the host to the moment it retired.",
+        present_mon: None,
+        read: |record, _| ms(record.latency_ms),
+    },
+];
+
+/// The column that holds an effect's own time in milliseconds: the effect's name and the unit.
+pub fn effect_column(effect: &str) -> String {
+    format!("{effect}_ms")
+}
+
+/// One effect's time. A record with fewer effects than the sheet did not run the others.
+pub fn effect_cell<'a>(record: &FrameRecord, effect_index: usize) -> Cell<'a> {
+    ms(record.kernels_ms.get(effect_index).copied().flatten())
+}
+
+/// The table of all columns in Markdown: the one in the README, between `<!-- columns -->` and `<!-- /columns -->`.
+pub fn markdown_table() -> String {
+    let mut table = String::from("| column | unit | what it is | PresentMon |\n|---|---|---|---|\n");
+    for column in COLUMNS {
+        let present_mon = column.present_mon.unwrap_or("");
+        table += &format!(
+            "| `{}` | {} | {} | {present_mon} |\n",
+            column.name,
+            column.unit.name(),
+            column.definition
+        );
+    }
+    table
+        + "| `EFFECT_ms` | ms | One column an effect, named after it: its kernels' time. NA where it did not run. |  |\n"
+}

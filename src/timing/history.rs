@@ -1,0 +1,158 @@
+//! The frames of the run so far, for the table printed at its end.
+
+use std::collections::VecDeque;
+
+use crate::timing::columns::{Cell, Column, effect_cell};
+use crate::timing::frames_csv::Sheet;
+use crate::timing::record::FrameRecord;
+use crate::timing::table::STAGES;
+
+/// Frames a chunk. One allocation every 4,096 frames, and never a copy: a growing vector would copy megabytes within
+/// a frame that is being measured.
+const CHUNK_FRAMES: usize = 4096;
+
+/// Chunks kept: the last 524,288 frames, two hours at 60 frames a second. With eight effects that is 88 MB at most.
+const CHUNKS_KEPT: usize = 128;
+
+/// The times of the run's frames, bounded in memory: of a longer run the oldest are forgotten, 4,096 at a time.
+///
+/// Exact values of the latest frames are kept and not a random sample of all, because the 99.9th percentile and the maximum of
+/// a sample are those of the sample.
+#[derive(Debug)]
+pub struct History {
+    /// Names the effects. What a sheet says beside them concerns only columns that are not kept.
+    sheet: Sheet,
+    columns: Vec<&'static Column>,
+    /// Rows of [`History::width`] values, NaN for what was not measured.
+    chunks: VecDeque<Vec<f64>>,
+    frames_seen: u64,
+}
+
+impl History {
+    /// An empty history of a run with these effects, in the order of [`FrameRecord::kernels_ms`].
+    pub fn new(effects: &[impl AsRef<str>]) -> History {
+        let effects = effects.iter().map(|effect| effect.as_ref().to_owned()).collect();
+        History {
+            sheet: Sheet {
+                effects,
+                ..Sheet::default()
+            },
+            columns: STAGES.iter().map(|stage| stage.column()).collect(),
+            chunks: VecDeque::new(),
+            frames_seen: 0,
+        }
+    }
+
+    /// Remembers a frame.
+    pub fn push(&mut self, record: &FrameRecord) {
+        let full = CHUNK_FRAMES * self.width();
+        if self.chunks.back().is_none_or(|chunk| chunk.len() == full) {
+            if self.chunks.len() == CHUNKS_KEPT {
+                self.chunks.pop_front();
+            }
+            self.chunks.push_back(Vec::with_capacity(full));
+        }
+        let chunk = self.chunks.back_mut().expect("a chunk with room was just made");
+        chunk.extend(
+            self.columns
+                .iter()
+                .map(|column| value((column.read)(record, &self.sheet))),
+        );
+        chunk.extend((0..self.sheet.effects.len()).map(|index| value(effect_cell(record, index))));
+        self.frames_seen += 1;
+    }
+
+    /// How many frames were pushed in all.
+    pub fn frames_seen(&self) -> u64 {
+        self.frames_seen
+    }
+
+    /// How many frames are remembered.
+    pub fn frames_kept(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len() / self.width()).sum()
+    }
+
+    /// Names of the effects.
+    pub fn effects(&self) -> &[String] {
+        &self.sheet.effects
+    }
+
+    /// The measured times of a stage in milliseconds, oldest first; the index is the one in [`STAGES`].
+    pub fn stage_ms(&self, stage_index: usize) -> Vec<f64> {
+        assert!(
+            stage_index < self.columns.len(),
+            "stage {stage_index} of {}",
+            self.columns.len()
+        );
+        self.measured(stage_index)
+    }
+
+    /// The measured times of an effect in milliseconds, oldest first; the index is the one in [`History::effects`].
+    pub fn effect_ms(&self, effect_index: usize) -> Vec<f64> {
+        assert!(
+            effect_index < self.effects().len(),
+            "effect {effect_index} of {}",
+            self.effects().len()
+        );
+        self.measured(self.columns.len() + effect_index)
+    }
+
+    fn measured(&self, position: usize) -> Vec<f64> {
+        let rows = self.chunks.iter().flat_map(|chunk| chunk.chunks_exact(self.width()));
+        rows.map(|row| row[position])
+            .filter(|value| value.is_finite())
+            .collect()
+    }
+
+    fn width(&self) -> usize {
+        self.columns.len() + self.sheet.effects.len()
+    }
+}
+
+fn value(cell: Cell<'_>) -> f64 {
+    match cell {
+        Cell::Milliseconds(value) => value,
+        Cell::Text(_) | Cell::Number(_) | Cell::NotAvailable => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::table::FRAME_TIME;
+
+    #[test]
+    fn keeps_the_latest_frames_and_counts_all() {
+        let mut history = History::new(&["blur"]);
+        let kept = CHUNK_FRAMES * CHUNKS_KEPT;
+        for frame in 1..=(kept as u64 + 1) {
+            let between_presents_ms = (frame > 1).then_some(frame as f64);
+            history.push(&FrameRecord {
+                frame,
+                between_presents_ms,
+                ..FrameRecord::default()
+            });
+        }
+        assert_eq!(history.frames_seen(), kept as u64 + 1);
+        assert_eq!(history.frames_kept(), kept - CHUNK_FRAMES + 1);
+        let times = history.stage_ms(FRAME_TIME);
+        assert_eq!(times.first(), Some(&(CHUNK_FRAMES as f64 + 1.0)));
+        assert_eq!(times.last(), Some(&(kept as f64 + 1.0)));
+    }
+
+    #[test]
+    fn unmeasured_is_absent_and_not_zero() {
+        let mut history = History::new(&["blur", "bloom"]);
+        history.push(&FrameRecord {
+            kernels_ms: vec![None, Some(0.5)],
+            ..FrameRecord::default()
+        });
+        history.push(&FrameRecord {
+            kernels_ms: vec![Some(0.0)],
+            ..FrameRecord::default()
+        });
+        assert_eq!(history.effect_ms(0), [0.0]);
+        assert_eq!(history.effect_ms(1), [0.5]);
+        assert_eq!(history.stage_ms(FRAME_TIME), Vec::<f64>::new());
+    }
+}

@@ -1,0 +1,18 @@
+//! What each frame cost: its record, the table of columns, statistics, captures and the run's history.
+//!
+//! Nothing here talks to a GPU or decides anything about a frame. The renderer fills one [`FrameRecord`] a frame when
+//! the frame's slot retires, and hands it to the [`History`] (for the table printed at exit) and to the [`Capture`]
+//! that is open, if there is one. Every number that leaves this module is defined once, in [`columns::COLUMNS`].
+
+pub mod capture;
+pub mod columns;
+pub mod frames_csv;
+pub mod history;
+pub mod record;
+pub mod statistics;
+pub mod table;
+
+pub use capture::{Capture, CaptureError, Written};
+pub use frames_csv::Sheet;
+pub use history::History;
+pub use record::{FrameRecord, milliseconds};
