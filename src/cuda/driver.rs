@@ -71,6 +71,7 @@ const SYMBOLS: &[&str] = &[
     "cuSignalExternalSemaphoresAsync",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
+    "cuStreamQuery",
     "cuStreamSynchronize",
     "cuSurfObjectCreate",
     "cuSurfObjectDestroy",

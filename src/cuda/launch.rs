@@ -47,3 +47,12 @@ pub fn launch(
         )
     })
 }
+
+/// Whether the stream has nothing left to do. Never waits; a stream whose context failed counts as idle.
+pub fn is_idle(stream: &CudaStream) -> bool {
+    if stream.context().bind_to_thread().is_err() {
+        return true;
+    }
+    // SAFETY: C1, C4.
+    unsafe { sys::cuStreamQuery(stream.cu_stream()) != sys::CUresult::CUDA_ERROR_NOT_READY }
+}

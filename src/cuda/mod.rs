@@ -23,7 +23,7 @@ pub use array::CudaImage;
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};
 pub use event::Event;
-pub use launch::launch;
+pub use launch::{is_idle, launch};
 pub use module::{Function, Module};
 pub use stamp::Stamps;
 pub use views::ImageViews;

@@ -15,6 +15,7 @@
 //!
 //! SAFETY comments here rely on the rules V1 to V4 of [`crate::vulkan`] and C1 to C4 of [`crate::cuda`].
 
+mod clock_proof;
 mod device_match;
 mod error;
 mod format;
@@ -22,6 +23,7 @@ mod memory;
 mod shared_image;
 mod shared_timeline;
 
+pub use clock_proof::prove_clock;
 pub use device_match::{Candidate, choose_device, uuid_text};
 pub use error::Error;
 pub use format::SharedFormat;

@@ -1,8 +1,12 @@
 //! Where a processed frame goes: the swapchain of a window, a window without Vulkan presentation, or nowhere.
 
+mod pass;
+
 use ash::vk;
 
 use crate::vulkan::{self, Queue};
+
+pub use pass::PresentPass;
 
 /// An error of presenting.
 #[derive(Debug, thiserror::Error)]

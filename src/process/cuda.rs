@@ -1,31 +1,34 @@
 //! The chain on CUDA, in this process: shared images, shared timelines, one stream.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
 use crate::cuda::{
-    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps, launch,
+    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps, is_idle, launch,
 };
 use crate::frame::{FrameNumber, Timelines};
-use crate::interop::{SharedImage, SharedTimeline};
+use crate::interop::{SharedImage, SharedTimeline, prove_clock};
 use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divided};
 use crate::scene::Target;
+use crate::timing::ClockRelation;
 use crate::vulkan::Device;
 use crate::vulkan::barrier::ChainOwner;
 
-use super::{ChainTimes, Error, Job, Processor, SLOT_IMAGES, SlotImages, StampClock};
+use super::{ChainTimes, Error, Job, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
     slots: Vec<Slot>,
     scratch: Vec<(u32, CudaImage)>,
     kernels: Kernels,
-    stamps: Stamps,
+    stamps: Option<Stamps>,
     rendered: SharedTimeline,
     processed: SharedTimeline,
     extent: vk::Extent2D,
     withheld_from: Option<FrameNumber>,
+    clock: ClockRelation,
     description: String,
     device: Arc<Device>,
     /// The stream that all chains run on, in the order of their frames.
@@ -68,11 +71,12 @@ impl CudaProcessor {
             slots: Vec::new(),
             scratch: Vec::new(),
             kernels: Kernels::load(&context, catalogue)?,
-            stamps: Stamps::new(&context, 0)?,
+            stamps: None,
             rendered: SharedTimeline::import(device, &context, &timelines.rendered)?,
             processed: SharedTimeline::import(device, &context, &timelines.processed)?,
             extent: vk::Extent2D::default(),
             withheld_from: None,
+            clock: prove_clock(device, &context, &stream)?,
             description: format!("cuda on {}, driver of CUDA {major}.{minor}", cuda.name),
             device: Arc::clone(device),
             stream,
@@ -98,6 +102,14 @@ impl CudaProcessor {
             places.push(place);
         }
         Ok(places)
+    }
+
+    fn stamp(&mut self, index: usize) -> Result<(), Error> {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.clear(index);
+            stamps.enqueue(&self.stream, index)?;
+        }
+        Ok(())
     }
 
     fn launch(&self, job: &Job, item: &Launch, scratch: &[usize]) -> Result<(), Error> {
@@ -152,13 +164,21 @@ impl Processor for CudaProcessor {
         ChainOwner::External
     }
 
+    fn is_on_gpu(&self) -> bool {
+        true
+    }
+
+    fn clock(&self) -> ClockRelation {
+        self.clock
+    }
+
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
         self.stream.synchronize().during(|| "wait for the chain's stream")?;
         // The old images go first, so that old and new are never in memory together.
         self.slots.clear();
         self.scratch.clear();
         self.extent = extent;
-        self.stamps = Stamps::new(&self.context, slots * STAMPS)?;
+        self.stamps = Some(Stamps::new(&self.context, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {
             let images = SLOT_IMAGES
@@ -182,12 +202,10 @@ impl Processor for CudaProcessor {
         self.context.bind_to_thread().during(|| "bind the CUDA context")?;
         let scratch = self.reserve_scratch(&job.plan)?;
         let stamp = job.slot * STAMPS;
-        self.stamps.clear(stamp);
-        self.stamps.clear(stamp + 1);
         self.slots[job.slot].effects.clear();
 
         self.rendered.wait(&self.stream, job.frame.value())?;
-        self.stamps.enqueue(&self.stream, stamp)?;
+        self.stamp(stamp)?;
         self.slots[job.slot].events[0].record(&self.stream)?;
         for launches in job.plan.launches.chunk_by(|one, next| one.effect == next.effect) {
             for item in launches {
@@ -197,7 +215,7 @@ impl Processor for CudaProcessor {
             slot.effects.push(launches[0].effect);
             slot.events[slot.effects.len()].record(&self.stream)?;
         }
-        self.stamps.enqueue(&self.stream, stamp + 1)?;
+        self.stamp(stamp + 1)?;
         if self.withheld_from.is_none_or(|withheld| job.frame < withheld) {
             self.processed.signal(&self.stream, job.frame.value())?;
         }
@@ -207,10 +225,12 @@ impl Processor for CudaProcessor {
     fn times(&mut self, slot: usize) -> ChainTimes {
         let Slot { events, effects, .. } = &self.slots[slot];
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
+        let stamp = |index: usize| self.stamps.as_ref().and_then(|stamps| stamps.read(slot * STAMPS + index));
+        let (start, end) = (stamp(0), stamp(1));
         ChainTimes {
-            clock: StampClock::GlobalTimer,
-            start: self.stamps.read(slot * STAMPS),
-            end: self.stamps.read(slot * STAMPS + 1),
+            start_ns: start.and_then(|stamp| self.clock.convert(stamp)),
+            end_ns: end.and_then(|stamp| self.clock.convert(stamp)),
+            chain_ms: start.zip(end).map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),
             effects: effects.iter().copied().zip(spans).collect(),
         }
     }
@@ -225,10 +245,32 @@ impl Processor for CudaProcessor {
     }
 }
 
+/// How long the stream may take to end once nothing more is enqueued. Longer than any frame, shorter than patience.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+
+impl CudaProcessor {
+    fn settles(&self) -> bool {
+        let started = Instant::now();
+        while !is_idle(&self.stream) {
+            if started.elapsed() > SETTLE_LIMIT {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
 impl Drop for CudaProcessor {
     fn drop(&mut self) {
-        if let Err(error) = self.stream.synchronize() {
-            tracing::debug!("the chain's stream ended with {error:?}");
+        if !self.settles() {
+            // To free what a kernel without end still uses would wait for that kernel. The driver frees it at exit.
+            tracing::warn!("a kernel does not end: its memory is left to the driver");
+            std::mem::forget(std::mem::take(&mut self.slots));
+            std::mem::forget(std::mem::take(&mut self.scratch));
+            std::mem::forget(std::mem::take(&mut self.kernels.functions));
+            std::mem::forget(self.stamps.take());
+            std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));
         }
     }
 }

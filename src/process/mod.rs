@@ -14,6 +14,7 @@ use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::Plan;
 use crate::scene::{SceneTargets, Target};
+use crate::timing::ClockRelation;
 use crate::vulkan::barrier::ChainOwner;
 use crate::{interop, vulkan};
 
@@ -59,7 +60,7 @@ pub struct SlotImages {
 
 /// The images of a slot: name, format and usage, in the order of [`SceneTargets::all`], then `processed`.
 ///
-/// All can be attachments of a raster scene, storage images of a compute scene, sampled, and read back.
+/// `color` can be an attachment of a raster scene or a storage image of a compute scene; all can be sampled and copied.
 const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
     use vk::ImageUsageFlags as Usage;
     let written = Usage::from_raw(
@@ -103,24 +104,16 @@ pub struct Job {
     pub pointer: [f32; 2],
 }
 
-/// Which clock a chain's start and end are on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StampClock {
-    /// CUDA's `%globaltimer`, nanoseconds.
-    GlobalTimer,
-    /// The host's CLOCK_MONOTONIC, nanoseconds.
-    Host,
-}
-
 /// When a frame's chain ran, and what each effect took.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ChainTimes {
-    /// The clock of `start` and `end`.
-    pub clock: StampClock,
-    /// When the chain began, after its wait for `rendered`.
-    pub start: Option<u64>,
-    /// When it was done, before it signalled `processed`.
-    pub end: Option<u64>,
+    /// When the chain began, after its wait for `rendered`: nanoseconds on the Vulkan device's clock. `None` where the
+    /// chain's clock and the device's could not be related.
+    pub start_ns: Option<u64>,
+    /// When it was done, before it signalled `processed`. As `start_ns`.
+    pub end_ns: Option<u64>,
+    /// From start to end, milliseconds, on the chain's own clock.
+    pub chain_ms: Option<f64>,
     /// Effects by catalogue index, with milliseconds, in the order they ran.
     pub effects: Vec<(usize, Option<f64>)>,
 }
@@ -135,6 +128,12 @@ pub trait Processor {
 
     /// How images are handed to it and back.
     fn owner(&self) -> ChainOwner;
+
+    /// The chain runs on the GPU (and counts as GPU time).
+    fn is_on_gpu(&self) -> bool;
+
+    /// How the chain's clock and the Vulkan device's are related.
+    fn clock(&self) -> ClockRelation;
 
     /// Makes the images of all slots for a new extent, in place of the old ones. The GPU and the chain are idle.
     ///

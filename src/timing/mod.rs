@@ -5,6 +5,7 @@
 //! that is open, if there is one. Every number that leaves this module is defined once, in [`columns::COLUMNS`].
 
 pub mod capture;
+pub mod clock;
 pub mod columns;
 pub mod frames_csv;
 pub mod history;
@@ -12,6 +13,7 @@ pub mod record;
 pub mod statistics;
 pub mod table;
 
+pub use clock::ClockRelation;
 pub use capture::{Capture, CaptureError, Written};
 pub use frames_csv::Sheet;
 pub use history::History;

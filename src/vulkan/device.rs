@@ -83,7 +83,7 @@ impl Device {
                 missing,
             });
         };
-        let calibrated = physical.has_extension(ext::calibrated_timestamps::NAME);
+        let calibrated = can_calibrate(instance, &physical);
         if calibrated {
             extensions.push(ext::calibrated_timestamps::NAME);
         }
@@ -238,4 +238,15 @@ impl Drop for Device {
             self.raw.destroy_device(None);
         }
     }
+}
+
+/// The device reads its own clock and CLOCK_MONOTONIC together.
+fn can_calibrate(instance: &Instance, physical: &PhysicalDevice) -> bool {
+    if !physical.has_extension(ext::calibrated_timestamps::NAME) {
+        return false;
+    }
+    let functions = ext::calibrated_timestamps::Instance::new(&instance.entry, &instance.raw);
+    // SAFETY: the device has the extension.
+    let domains = unsafe { functions.get_physical_device_calibrateable_time_domains(physical.raw) }.unwrap_or_default();
+    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC].iter().all(|domain| domains.contains(domain))
 }

@@ -9,6 +9,7 @@
 
 pub mod barrier;
 mod buffer;
+mod calibration;
 mod command;
 mod device;
 mod error;
@@ -22,6 +23,7 @@ mod shader;
 mod validation;
 
 pub use buffer::{Buffer, BufferMemory};
+pub use calibration::{Calibration, host_ns};
 pub use command::CommandPool;
 pub use device::{Device, DeviceRequest, Queue};
 pub use error::{Error, ResultExt};

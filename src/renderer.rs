@@ -1,0 +1,308 @@
+//! The frame: the only place that submits to queues, waits for frames and signals them.
+//!
+//! ```text
+//! host    reuse slot ─ acquire ─ submit scene N ─ enqueue chain N ─ submit present N ─ present
+//! Vulkan  ………… scene N ──signal rendered=N              wait processed=N── present N ──signal retired=N
+//! chain               wait rendered=N── kernel, kernel, … ──signal processed=N
+//! ```
+
+mod error;
+mod measure;
+mod setup;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+
+use crate::frame::{FrameNumber, Timelines};
+use crate::kernels::Plan;
+use crate::present::{Acquired, PresentPass, Presented, Presenter};
+use crate::process::{Job, Processor, SlotImages};
+use crate::scene::{Scene, SceneFrame};
+use crate::timing::FrameRecord;
+use crate::vulkan::barrier::{Barriers, transfer_to_host};
+use crate::vulkan::{CommandPool, Device, TimelineWait, TimestampPool};
+
+pub use error::Error;
+pub use measure::HostClock;
+use measure::Stopwatch;
+pub use setup::{Parts, Settings};
+
+/// The order in which the parts of frames are submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Schedule {
+    /// The samples' way: one frame at a time, the host waits for it. The baseline to compare with.
+    Serial,
+    /// Several frames in flight; the host waits only for a slot's previous frame.
+    Pipelined,
+}
+
+/// What a frame is made from.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// The scene's time and camera; its frame number is filled in by the renderer.
+    pub scene: SceneFrame,
+    /// The chain's launches.
+    pub plan: Arc<Plan>,
+    /// Where the pointer is, in texels.
+    pub pointer: [f32; 2],
+}
+
+/// How [`Renderer::render_frame`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rendered {
+    /// The frame is under way.
+    Frame(FrameNumber),
+    /// The swapchain must be made anew; no frame number was used up.
+    OutOfDate,
+    /// Nothing can be shown just now; no frame number was used up.
+    Skipped,
+}
+
+/// What a slot keeps from one use to the next.
+struct Slot {
+    scene_commands: CommandPool,
+    present_commands: CommandPool,
+    timestamps: Option<TimestampPool>,
+    in_flight: Option<InFlight>,
+}
+
+/// A frame between its scene's submission and its retirement.
+struct InFlight {
+    frame: FrameNumber,
+    record: FrameRecord,
+    start_ns: u64,
+}
+
+/// A frame whose present part is still to be submitted.
+struct Pending {
+    frame: FrameNumber,
+    slot: usize,
+    target: u32,
+}
+
+/// Draws frames, has them processed, presents them, and measures each. Fields in drop order.
+pub struct Renderer {
+    presenter: Box<dyn Presenter>,
+    present_pass: PresentPass,
+    tag_check: Option<crate::scene::TagCheck>,
+    scene: Box<dyn Scene>,
+    images: Vec<SlotImages>,
+    processor: Box<dyn Processor>,
+    slots: Vec<Slot>,
+    pending: VecDeque<Pending>,
+    timelines: Arc<Timelines>,
+    last_frame: FrameNumber,
+    extent: vk::Extent2D,
+    settings: Settings,
+    needs_rebuild: bool,
+    clock: HostClock,
+    finished: Vec<FrameRecord>,
+    tag_mismatches: Vec<(FrameNumber, crate::scene::TagResult)>,
+    device: Arc<Device>,
+}
+
+impl Renderer {
+    /// Starts one frame, and sends to the presenter the frame whose turn it is.
+    ///
+    /// # Errors
+    /// [`Error::Overdue`] when the slot's previous frame does not come; a failed call.
+    pub fn render_frame(&mut self, view: &View) -> Result<Rendered, Error> {
+        if self.needs_rebuild || self.extent.width == 0 || self.extent.height == 0 {
+            return Ok(if self.needs_rebuild { Rendered::OutOfDate } else { Rendered::Skipped });
+        }
+        // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
+        let mut watch = Stopwatch::start(&self.clock);
+        let slot = self.slot_of(self.last_frame.next());
+        let waited_for = self.retire(slot)?;
+        watch.slot_wait(waited_for);
+        let target = match self.presenter.acquire(slot)? {
+            Acquired::Image(target) => target,
+            Acquired::OutOfDate => return Ok(self.out_of_date()),
+            Acquired::NotReady => return self.skip(),
+        };
+        watch.acquired();
+
+        // From here on the frame's number is used up, and every timeline will reach it.
+        let frame = self.begin_frame(slot, &watch);
+        let scene = self.record_scene(slot, frame, view)?;
+        watch.recorded();
+        self.device.submit(self.device.scene_queue, scene, &[], &[self.timelines.rendered.at(frame.value())])?;
+        self.processor.enqueue(job(slot, frame, view, self.scene.writes_guides()))?;
+        watch.submitted();
+        self.keep_spans(slot, &watch);
+
+        // On one queue the present of the frame before follows this scene, so that this scene does not queue behind a
+        // wait for the chain. On two queues, and with the host waiting anyway, each present follows at once.
+        self.pending.push_back(Pending { frame, slot, target });
+        while self.pending.len() > self.present_lag() {
+            self.present_next()?;
+        }
+        if self.settings.schedule == Schedule::Serial {
+            self.retire(slot)?;
+        }
+        Ok(Rendered::Frame(frame))
+    }
+
+    /// Submits and presents the oldest frame that is not on its way yet. All that the chain waits for and signals has
+    /// been enqueued before.
+    fn present_next(&mut self) -> Result<(), Error> {
+        let Some(Pending { frame, slot, target }) = self.pending.pop_front() else { return Ok(()) };
+        let mut watch = Stopwatch::start(&self.clock);
+        let commands = self.record_present(slot, target, frame)?;
+        watch.recorded();
+        let mut waits = vec![self.timelines.processed.at(frame.value())];
+        waits.extend(self.presenter.wait(slot));
+        let mut signals = vec![self.timelines.retired.at(frame.value())];
+        signals.extend(self.presenter.signal(target));
+        self.device.submit(self.device.present_queue, commands, &waits, &signals)?;
+        watch.submitted();
+        if self.presenter.present(self.device.present_queue, slot, target)? == Presented::OutOfDate {
+            self.needs_rebuild = true;
+        }
+        watch.presented();
+        self.add_spans(slot, &watch);
+        Ok(())
+    }
+
+    /// Waits, within the limit, for the frame that used the slot last, and takes its measurements.
+    fn retire(&mut self, slot: usize) -> Result<Option<FrameNumber>, Error> {
+        let Some(in_flight) = self.slots[slot].in_flight.take() else { return Ok(None) };
+        let frame = in_flight.frame;
+        if let Err(error) = self.wait_for(frame) {
+            self.slots[slot].in_flight = Some(in_flight);
+            return Err(error);
+        }
+        self.measure(slot, in_flight)?;
+        self.presenter.retired(slot)?;
+        Ok(Some(frame))
+    }
+
+    fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
+        let limit = self.settings.wait_limit;
+        if self.timelines.retired.wait(frame.value(), limit)? == TimelineWait::Reached {
+            return Ok(());
+        }
+        if let Some(failure) = self.processor.failure() {
+            return Err(failure.into());
+        }
+        let Some((timeline, reached)) = self.timelines.overdue(frame)? else { return Ok(()) };
+        let blame = match timeline.name() {
+            "rendered" => "Vulkan has not finished the scene: the GPU is overloaded or stopped".to_owned(),
+            "processed" => format!(
+                "the processor `{}` has not signalled that its kernels are done: one of them may not end",
+                self.processor.name()
+            ),
+            _ => "Vulkan has not finished the present pass: the GPU is overloaded or stopped".to_owned(),
+        };
+        Err(Error::Overdue {
+            frame,
+            limit,
+            timeline: timeline.name(),
+            reached,
+            standing: self.timelines.standing()?,
+            blame,
+        })
+    }
+
+    fn record_scene(&mut self, slot: usize, frame: FrameNumber, view: &View) -> Result<vk::CommandBuffer, Error> {
+        let Slot { scene_commands, timestamps, .. } = &self.slots[slot];
+        let images = &self.images[slot];
+        let commands = scene_commands.begin()?;
+        self.device.begin_label(commands, c"scene");
+        write_stamp(timestamps.as_ref(), commands, SCENE_START);
+        self.scene.record(commands, slot, &SceneFrame { frame: frame.value(), ..view.scene });
+        let (owner, family) = (self.processor.owner(), self.device.scene_queue.family);
+        let written = if self.scene.writes_guides() { 5 } else { 1 };
+        images.scene.all()[..written]
+            .iter()
+            .fold(Barriers::new(), |barriers, target| barriers.release_to_chain(target.image, owner, family))
+            .discard_to_chain(images.processed.image, owner)
+            .record(&self.device, commands);
+        write_stamp(timestamps.as_ref(), commands, SCENE_END);
+        self.device.end_label(commands);
+        scene_commands.end()?;
+        Ok(commands)
+    }
+
+    fn record_present(&mut self, slot: usize, target: u32, frame: FrameNumber) -> Result<vk::CommandBuffer, Error> {
+        let Slot { present_commands, timestamps, .. } = &self.slots[slot];
+        let commands = present_commands.begin()?;
+        self.device.begin_label(commands, c"present");
+        write_stamp(timestamps.as_ref(), commands, PRESENT_START);
+        Barriers::new()
+            .acquire_from_chain(
+                self.images[slot].processed.image,
+                self.processor.owner(),
+                self.device.present_queue.family,
+            )
+            .record(&self.device, commands);
+        if let Some(check) = &self.tag_check {
+            check.record(commands, slot, frame.value(), self.settings.check_complement);
+            transfer_to_host(&self.device, commands);
+        }
+        self.present_pass.record(commands, slot);
+        self.presenter.record(commands, slot, target, self.present_pass.screen(slot));
+        write_stamp(timestamps.as_ref(), commands, PRESENT_END);
+        self.device.end_label(commands);
+        present_commands.end()?;
+        Ok(commands)
+    }
+
+    fn out_of_date(&mut self) -> Rendered {
+        self.needs_rebuild = true;
+        Rendered::OutOfDate
+    }
+
+    /// Nothing could be acquired: perhaps because a frame that holds an image is not presented yet.
+    fn skip(&mut self) -> Result<Rendered, Error> {
+        while !self.pending.is_empty() {
+            self.present_next()?;
+        }
+        Ok(Rendered::Skipped)
+    }
+
+    fn slot_of(&self, frame: FrameNumber) -> usize {
+        (frame.value() % self.slots.len() as u64) as usize
+    }
+
+    /// How many frames' presents may trail their scenes.
+    fn present_lag(&self) -> usize {
+        let overlaps_on_one_queue = !self.device.has_present_queue()
+            && self.settings.schedule == Schedule::Pipelined
+            && self.slots.len() > 1;
+        usize::from(overlaps_on_one_queue)
+    }
+
+    /// How long the host waits for a frame before it says that it is overdue.
+    pub fn wait_limit(&self) -> Duration {
+        self.settings.wait_limit
+    }
+}
+
+fn job(slot: usize, frame: FrameNumber, view: &View, has_guides: bool) -> Job {
+    Job {
+        slot,
+        frame,
+        plan: Arc::clone(&view.plan),
+        has_guides,
+        time: view.scene.time,
+        time_delta: view.scene.time_delta,
+        pointer: view.pointer,
+    }
+}
+
+/// Places of a slot's timestamps.
+const SCENE_START: u32 = 0;
+const SCENE_END: u32 = 1;
+const PRESENT_START: u32 = 2;
+const PRESENT_END: u32 = 3;
+const TIMESTAMPS: u32 = 4;
+
+fn write_stamp(timestamps: Option<&TimestampPool>, commands: vk::CommandBuffer, index: u32) {
+    if let Some(timestamps) = timestamps {
+        timestamps.write(commands, index);
+    }
+}

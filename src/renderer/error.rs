@@ -1,0 +1,39 @@
+//! What can end a run of frames.
+
+use std::time::Duration;
+
+use crate::frame::FrameNumber;
+use crate::{present, process, vulkan};
+
+/// An error of the frame loop.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A Vulkan call failed.
+    #[error(transparent)]
+    Vulkan(#[from] vulkan::Error),
+    /// The chain failed.
+    #[error(transparent)]
+    Process(#[from] process::Error),
+    /// Presenting failed.
+    #[error(transparent)]
+    Present(#[from] present::Error),
+    /// A frame did not come within the limit.
+    #[error(
+        "frame {frame} is overdue: after {limit:?} the timeline `{timeline}` stands at {reached} and {frame} was expected \
+         ({standing})\n  {blame}"
+    )]
+    Overdue {
+        /// The frame waited for.
+        frame: FrameNumber,
+        /// How long it was waited for.
+        limit: Duration,
+        /// The first timeline of the frame that did not reach it.
+        timeline: &'static str,
+        /// Where it stands.
+        reached: u64,
+        /// Where all three stand.
+        standing: String,
+        /// Who should have signalled it.
+        blame: String,
+    },
+}

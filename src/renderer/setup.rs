@@ -1,0 +1,253 @@
+//! Making a renderer, giving it a new extent, and bringing it to an end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+
+use crate::frame::{FrameNumber, Timelines};
+use crate::present::{PresentPass, Presenter};
+use crate::process::Processor;
+use crate::scene::{Scene, TagCheck, TagResult};
+use crate::timing::FrameRecord;
+use crate::vulkan::barrier::{Barriers, transfer_to_host};
+use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, ResultExt, TimestampPool};
+
+use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS};
+
+/// How frames are made.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Frames between their scene's submission and their retirement, 1 to 8.
+    pub frames_in_flight: usize,
+    /// The order of submissions.
+    pub schedule: Schedule,
+    /// How long a frame may take before it is overdue.
+    pub wait_limit: Duration,
+    /// Effects in the catalogue: the length of a record's list of kernel times.
+    pub effects: usize,
+    /// Every texel of every processed frame is compared on the GPU with what the scene `none` wrote.
+    pub check_tags: bool,
+    /// The chain that the tags go through is `complement`.
+    pub check_complement: bool,
+}
+
+/// What a renderer is made from.
+pub struct Parts {
+    /// The device.
+    pub device: Arc<Device>,
+    /// The three timelines, shared with the processor.
+    pub timelines: Arc<Timelines>,
+    /// Draws.
+    pub scene: Box<dyn Scene>,
+    /// Runs the chain.
+    pub processor: Box<dyn Processor>,
+    /// Shows.
+    pub presenter: Box<dyn Presenter>,
+}
+
+impl Renderer {
+    /// Makes a renderer for the presenter's extent.
+    ///
+    /// # Errors
+    /// What cannot be shared, no memory, or a failed call.
+    pub fn new(parts: Parts, settings: Settings) -> Result<Self, Error> {
+        let Parts { device, timelines, scene, processor, presenter } = parts;
+        let slots = (0..settings.frames_in_flight)
+            .map(|slot| {
+                let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
+                let name = format!("timestamps of slot {slot}");
+                Ok(Slot {
+                    scene_commands: pool(device.scene_queue, "scene")?,
+                    present_commands: pool(device.present_queue, "present")?,
+                    timestamps: TimestampPool::new(&device, device.scene_queue, TIMESTAMPS, &name)?,
+                    in_flight: None,
+                })
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        let tag_check =
+            if settings.check_tags { Some(TagCheck::new(&device, settings.frames_in_flight)?) } else { None };
+        let window = presenter.extent();
+        let mut renderer = Self {
+            presenter,
+            present_pass: PresentPass::new(&device)?,
+            tag_check,
+            scene,
+            images: Vec::new(),
+            processor,
+            slots,
+            pending: VecDeque::new(),
+            timelines,
+            last_frame: FrameNumber::NONE,
+            extent: vk::Extent2D::default(),
+            settings,
+            needs_rebuild: false,
+            clock: HostClock::new(&device)?,
+            finished: Vec::new(),
+            tag_mismatches: Vec::new(),
+            device,
+        };
+        renderer.resize(window)?;
+        Ok(renderer)
+    }
+
+    /// Brings all frames to their end and makes everything that has the frame's extent anew. Frame numbers go on.
+    ///
+    /// # Errors
+    /// As [`Renderer::render_frame`]; what cannot be shared; no memory.
+    pub fn resize(&mut self, window: vk::Extent2D) -> Result<(), Error> {
+        self.finish()?;
+        self.device.wait_idle()?;
+        self.presenter.rebuild(window, self.slots.len())?;
+        self.needs_rebuild = false;
+        let extent = self.presenter.extent();
+        if extent == self.extent || extent.width == 0 || extent.height == 0 {
+            // Nothing to draw while minimized: the images of the old extent stay until there is a new one.
+            self.extent = if extent == self.extent { extent } else { vk::Extent2D::default() };
+            return Ok(());
+        }
+        self.images = self.processor.retarget(extent, self.slots.len())?;
+        let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
+        self.present_pass.retarget(&processed, extent)?;
+        if let Some(check) = &self.tag_check {
+            for (slot, view) in processed.iter().enumerate() {
+                check.set_image(slot, *view);
+            }
+        }
+        self.extent = extent;
+        self.retarget_scene()
+    }
+
+    /// Draws another scene from the next frame on.
+    ///
+    /// # Errors
+    /// As [`Renderer::resize`].
+    pub fn set_scene(&mut self, scene: Box<dyn Scene>) -> Result<(), Error> {
+        self.finish()?;
+        self.device.wait_idle()?;
+        self.scene = scene;
+        self.retarget_scene()
+    }
+
+    fn retarget_scene(&mut self) -> Result<(), Error> {
+        let targets: Vec<_> = self.images.iter().map(|images| images.scene).collect();
+        Ok(self.scene.retarget(&targets, self.extent)?)
+    }
+
+    /// Sends every frame on its way and waits, within the limit, until all have retired.
+    ///
+    /// # Errors
+    /// As [`Renderer::render_frame`].
+    pub fn finish(&mut self) -> Result<(), Error> {
+        while !self.pending.is_empty() {
+            self.present_next()?;
+        }
+        // Oldest first, so that records come in the order of their frames.
+        for age in 1..=self.slots.len() as u64 {
+            self.retire(((self.last_frame.value() + age) % self.slots.len() as u64) as usize)?;
+        }
+        Ok(())
+    }
+
+    /// The records of frames that have retired since the last call, in order.
+    pub fn take_records(&mut self) -> Vec<FrameRecord> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// Frames in which a texel was not what the scene `none` wrote for that frame.
+    pub fn tag_mismatches(&self) -> &[(FrameNumber, TagResult)] {
+        &self.tag_mismatches
+    }
+
+    /// The last frame that was begun.
+    pub fn last_frame(&self) -> FrameNumber {
+        self.last_frame
+    }
+
+    /// The frames' extent.
+    pub fn extent(&self) -> vk::Extent2D {
+        self.extent
+    }
+
+    /// Who runs the chain.
+    pub fn processor(&mut self) -> &mut dyn Processor {
+        self.processor.as_mut()
+    }
+
+    /// Who shows.
+    pub fn presenter(&self) -> &dyn Presenter {
+        self.presenter.as_ref()
+    }
+
+    /// The name of the scene.
+    pub fn scene_name(&self) -> &'static str {
+        self.scene.name()
+    }
+
+    /// How frames are made.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The last frame as it is on the screen: RGBA, 8 bits, sRGB. Brings all frames to their end first.
+    ///
+    /// # Errors
+    /// As [`Renderer::finish`]; no memory.
+    pub fn read_screen(&mut self) -> Result<image::RgbaImage, Error> {
+        self.finish()?;
+        let vk::Extent2D { width, height } = self.extent;
+        let screen = self.present_pass.screen(self.slot_of(self.last_frame));
+        let size = u64::from(width) * u64::from(height) * 4;
+        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
+        CommandPool::run_once(&self.device, self.device.present_queue, |commands| {
+            Barriers::new().screen_to_transfer(screen.raw).record(&self.device, commands);
+            let layers = vk::ImageSubresourceLayers {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                mip_level: 0,
+                base_array_layer: 0,
+                layer_count: 1,
+            };
+            let region =
+                [vk::BufferImageCopy::default().image_extent(self.extent.into()).image_subresource(layers)];
+            let layout = vk::ImageLayout::GENERAL;
+            // SAFETY: all frames have retired, and `run_once` waits: both objects are alive and otherwise unused.
+            unsafe { self.device.raw.cmd_copy_image_to_buffer(commands, screen.raw, layout, buffer.raw, &region) };
+            transfer_to_host(&self.device, commands);
+        })?;
+        image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())
+            .ok_or(vk::Result::ERROR_UNKNOWN)
+            .during(|| "read the screen back")
+            .map_err(Error::from)
+    }
+
+    /// Lets go of frames that will not come: signals from the host what others did not, so that the queues run empty.
+    fn abandon(&mut self) -> Result<(), Error> {
+        self.processor.withhold_from(FrameNumber::NONE);
+        for timeline in [&self.timelines.rendered, &self.timelines.processed] {
+            if timeline.value()? < self.last_frame.value() {
+                timeline.signal(self.last_frame.value())?;
+            }
+        }
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// The schedule in use.
+    pub fn schedule(&self) -> Schedule {
+        self.settings.schedule
+    }
+}
+
+impl Drop for Renderer {
+    fn drop(&mut self) {
+        let ended = self.finish().or_else(|error| {
+            tracing::debug!("frames are let go at the end: {error}");
+            self.abandon()
+        });
+        if let Err(error) = ended.and_then(|()| Ok(self.device.wait_idle()?)) {
+            tracing::warn!("the GPU did not come to rest: {error}");
+        }
+    }
+}
