@@ -1,0 +1,49 @@
+//! The kernel library: what effects there are, the chain a user makes of them, the launches it takes, and each effect
+//! on the CPU.
+//!
+//! Nothing here knows a GPU: [`Plan`] says what to launch on which image, [`Pass`] is what a launch is given.
+
+mod catalogue;
+mod chain;
+mod compare;
+mod effect;
+mod front_matter;
+mod images;
+mod parameter;
+mod pass;
+mod plan;
+pub mod reference;
+
+pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
+pub use chain::{Chain, SettingError};
+pub use compare::{Comparison, Mismatch, compare};
+pub use effect::{Effect, Guide, PassDescription, PassImage, Tolerance};
+pub use front_matter::{FrontMatterError, parse};
+pub use images::{BrokenPixels, random_image};
+pub use parameter::{Parameter, ParameterError, ParameterType};
+pub use pass::{Image, Pass};
+pub use plan::{ImageId, Launch, Plan, ScratchImage, extent_divided};
+
+/// One embedded kernel file.
+struct Source {
+    /// The file's stem, the effect's name.
+    name: &'static str,
+    /// CUDA C++ with its front matter.
+    code: &'static str,
+    /// PTX of that code, compiled ahead.
+    ptx: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+
+/// The text of `handover.cuh`, the only file a kernel may include; a run-time compiler is given it under that name.
+pub const HEADER: &str = HEADER_TEXT;
+
+/// The options every kernel is compiled with, apart from the architecture.
+///
+/// A run-time compiler adds `--gpu-architecture=sm_XY` of its device.
+pub fn compile_options() -> impl Iterator<Item = &'static str> {
+    OPTIONS
+        .split_whitespace()
+        .filter(|option| !option.starts_with("--gpu-architecture"))
+}

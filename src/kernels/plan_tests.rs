@@ -1,0 +1,125 @@
+//! Tests of plans, over every subset of the effects.
+
+use super::*;
+use crate::kernels::catalogue;
+use std::collections::HashSet;
+
+fn subset(bits: u32) -> Chain {
+    let mut chain = Chain::new(catalogue());
+    (0..8)
+        .filter(|effect| bits & (1 << effect) != 0)
+        .for_each(|effect| chain.toggle(effect));
+    chain
+}
+
+#[test]
+fn an_empty_chain_copies() {
+    let plan = subset(0).plan();
+    assert_eq!(plan.launches.len(), 1);
+    let launch = &plan.launches[0];
+    assert_eq!(catalogue().effects()[launch.effect].name, "copy");
+    assert_eq!(
+        (launch.source, launch.second, launch.destination),
+        (ImageId::Color, None, ImageId::Processed)
+    );
+    assert!(plan.scratch.is_empty() && !launch.parameters.is_empty());
+}
+
+#[test]
+fn every_subset_flows_from_color_to_processed() {
+    for bits in 0..256 {
+        let chain = subset(bits);
+        let plan = chain.plan();
+        assert_eq!(plan.revision, chain.revision());
+        let last = plan.launches.len() - 1;
+        let mut written: HashSet<ImageId> = HashSet::from([ImageId::Color]);
+        for (index, launch) in plan.launches.iter().enumerate() {
+            let reads: Vec<ImageId> = [Some(launch.source), launch.second].into_iter().flatten().collect();
+            assert!(
+                !reads.contains(&launch.destination),
+                "subset {bits}: launch {index} reads what it writes"
+            );
+            assert!(
+                reads.iter().all(|image| written.contains(image)),
+                "subset {bits}: {index} reads nothing"
+            );
+            assert!(!reads.contains(&ImageId::Processed));
+            assert_ne!(launch.destination, ImageId::Color);
+            assert_eq!(
+                launch.destination == ImageId::Processed,
+                index == last,
+                "subset {bits}: launch {index}"
+            );
+            written.insert(launch.destination);
+        }
+        assert_eq!(plan.launches[0].source, ImageId::Color);
+    }
+}
+
+/// Follows what each image holds: every launch must find there what its front matter names.
+#[test]
+fn every_subset_reads_what_the_front_matter_names() {
+    for bits in 0..256 {
+        let plan = subset(bits).plan();
+        // What an image holds: the launch that wrote it, and the name its effect gives it.
+        let mut holds: HashMap<ImageId, (Option<usize>, PassImage)> =
+            HashMap::from([(ImageId::Color, (None, PassImage::Output))]);
+        let (mut input, mut effect_start) = (None, 0);
+        for (index, launch) in plan.launches.iter().enumerate() {
+            if launch.pass == 0 {
+                (input, effect_start) = (index.checked_sub(1), index);
+            }
+            let description = &catalogue().effects()[launch.effect].passes[launch.pass];
+            assert_eq!(launch.entry, description.entry);
+            let check = |named: PassImage, id: ImageId| match named {
+                PassImage::Input => assert_eq!(holds[&id], (input, PassImage::Output)),
+                scratch => {
+                    assert_eq!(holds[&id].1, scratch);
+                    assert!(
+                        holds[&id].0 >= Some(effect_start),
+                        "written by this effect, in this frame"
+                    );
+                }
+            };
+            check(description.source, launch.source);
+            description
+                .second
+                .into_iter()
+                .zip(launch.second)
+                .for_each(|(named, id)| check(named, id));
+            holds.insert(launch.destination, (Some(index), description.destination));
+            if let (ImageId::Scratch(index), PassImage::Scratch { divisor, .. }) =
+                (launch.destination, description.destination)
+            {
+                assert_eq!(plan.scratch[index].divisor, divisor);
+            }
+        }
+    }
+}
+
+#[test]
+fn scratch_images_are_reused() {
+    let count = |bits: u32| {
+        subset(bits)
+            .plan()
+            .scratch
+            .iter()
+            .filter(|scratch| scratch.divisor == 1)
+            .count()
+    };
+    // Point after point, two images take turns; the last writes Processed.
+    assert_eq!(count(0b1101_0001), 2);
+    assert_eq!(count(0b1111_1111), 2);
+    assert_eq!(count(0b0000_0011), 2);
+    assert_eq!(subset(0b100).plan().scratch.len(), 9);
+}
+
+#[test]
+fn extents_are_rounded_up_and_never_empty() {
+    let plan = subset(0b100).plan();
+    let extents: HashSet<[u32; 2]> = (0..plan.scratch.len())
+        .map(|index| plan.extent_of(ImageId::Scratch(index), [33, 1]))
+        .collect();
+    assert_eq!(extents, HashSet::from([[17, 1], [9, 1], [5, 1], [3, 1], [2, 1]]));
+    assert_eq!(plan.extent_of(ImageId::Processed, [33, 1]), [33, 1]);
+}

@@ -1,0 +1,107 @@
+//! Gaussian blur: normalised samples of the Gaussian, along rows and then along columns.
+
+use super::{ReferencePass, Texel};
+
+/// `w(i) = exp(-i² / (2 sigma²))` for `i` from `-radius` to `radius`, divided by their sum.
+fn weights(sigma: f32, radius: u32) -> Vec<f32> {
+    let radius = i64::from(radius);
+    let sample = |i: i64| (-((i * i) as f64) / (2.0 * f64::from(sigma).powi(2))).exp();
+    let total: f64 = (-radius..=radius).map(sample).sum();
+    (-radius..=radius).map(|i| (sample(i) / total) as f32).collect()
+}
+
+/// Adds a row times a weight.
+fn accumulate(out: &mut [Texel], row: &[Texel], weight: f32) {
+    let out: &mut [f32] = out.as_flattened_mut();
+    for (out, value) in out.iter_mut().zip(row.as_flattened()) {
+        *out += value * weight;
+    }
+}
+
+pub(super) fn rows(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    let radius = pass.parameter::<u32>(1);
+    let source = pass.source.row(i64::from(y));
+    let padding = radius as usize;
+    let mut padded = Vec::with_capacity(source.len() + 2 * padding);
+    padded.resize(padding, source[0]);
+    padded.extend_from_slice(source);
+    padded.resize(source.len() + 2 * padding, source[source.len() - 1]);
+    out.fill([0.0; 4]);
+    for (tap, weight) in weights(pass.parameter(0), radius).into_iter().enumerate() {
+        accumulate(out, &padded[tap..], weight);
+    }
+}
+
+pub(super) fn columns(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    let radius = pass.parameter::<u32>(1);
+    out.fill([0.0; 4]);
+    for (tap, weight) in (-i64::from(radius)..).zip(weights(pass.parameter(0), radius)) {
+        accumulate(out, pass.source.row(i64::from(y) + tap), weight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::reference::test_images::apply;
+
+    /// An impulse of 1000 in the middle of 33x33.
+    fn impulse(sigma: f64, radius: u32) -> Vec<Texel> {
+        let mut image = vec![[0.0; 4]; 33 * 33];
+        image[16 * 33 + 16] = [1000.0; 4];
+        apply(
+            "gaussian",
+            &[("sigma", sigma), ("radius", f64::from(radius))],
+            [33, 33],
+            &image,
+        )
+    }
+
+    #[test]
+    fn an_impulse_keeps_its_sum() {
+        for (sigma, radius) in [(0.1, 1), (1.0, 3), (3.0, 8), (5.0, 16), (32.0, 12)] {
+            let sum: f32 = impulse(sigma, radius).iter().map(|texel| texel[0]).sum();
+            assert!((sum - 1000.0).abs() < 0.5, "sigma {sigma}, radius {radius}: {sum}");
+        }
+    }
+
+    /// `tests/fixtures/gaussian.csv` is SciPy's answer; `tests/fixtures/make-gaussian` made it.
+    #[test]
+    fn an_impulse_equals_scipy() {
+        let fixture = include_str!("../../../tests/fixtures/gaussian.csv");
+        let mut cases = 0;
+        for line in fixture.lines().skip(1) {
+            let fields: Vec<f64> = line.split(',').map(|field| field.parse().expect("a number")).collect();
+            let (sigma, radius, center) = (fields[0], fields[1] as usize, 16 * 33 + 16);
+            let blurred = impulse(sigma, radius as u32);
+            for (offset, expected) in fields[2..].iter().enumerate().take(17) {
+                // Along the row, and along the diagonal, where both passes weigh.
+                let row = f64::from(blurred[center + offset][0]);
+                let weight = *expected;
+                let row_expected = 1000.0 * weight * fields[2];
+                assert!(
+                    (row - row_expected).abs() <= 1e-3 * row_expected + 1e-6,
+                    "{line}: {offset}: {row}"
+                );
+                if offset <= 16 {
+                    let diagonal = f64::from(blurred[center + 34 * offset][0]);
+                    let diagonal_expected = 1000.0 * weight * weight;
+                    assert!((diagonal - diagonal_expected).abs() <= 1e-3 * diagonal_expected + 1e-6);
+                }
+            }
+            cases += 1;
+        }
+        assert_eq!(cases, 4);
+    }
+
+    #[test]
+    fn a_flat_image_stays_and_radius_0_is_the_identity() {
+        let flat = [[0.5, 2.0, 60000.0, 1.0]; 15];
+        assert_eq!(
+            apply("gaussian", &[("sigma", 4.0), ("radius", 64.0)], [5, 3], &flat),
+            flat.map(|texel| { texel.map(|value| half::f16::from_f32(value).to_f32()) })
+        );
+        let image: Vec<Texel> = (0..15).map(|index| [index as f32, 1.0, 0.25, 1.0]).collect();
+        assert_eq!(apply("gaussian", &[("radius", 0.0)], [5, 3], &image), image);
+    }
+}

@@ -1,0 +1,139 @@
+//! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
+//! the chain where there is no CUDA.
+
+mod bloom;
+mod chromatic_aberration;
+mod exposure;
+mod gaussian;
+mod host_images;
+mod run;
+mod sharpen;
+mod sobel;
+#[cfg(test)]
+mod test_images;
+mod tonemap;
+mod vignette;
+
+pub use host_images::{HostGuides, HostImageError, HostImages, HostScratch, MappedImage};
+pub use run::{MissingReference, run};
+
+/// What a frame gives every launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameParameters {
+    /// Frame number, from 1.
+    pub frame: u64,
+    /// Time since the start, s.
+    pub time: f32,
+    /// Time since the previous frame, s.
+    pub time_delta: f32,
+    /// Pointer position, pixels.
+    pub pointer: [f32; 2],
+}
+
+/// An RGBA texel in float.
+pub type Texel = [f32; 4];
+
+/// A whole image in float.
+#[derive(Clone, Copy, Debug)]
+pub struct FloatImage<'a> {
+    /// Row after row, no padding.
+    pub texels: &'a [Texel],
+    /// Width and height, texels.
+    pub extent: [u32; 2],
+}
+
+impl<'a> FloatImage<'a> {
+    /// A row; rows outside are clamped to the edge.
+    pub fn row(&self, y: i64) -> &'a [Texel] {
+        let [width, height] = self.extent.map(|length| length as usize);
+        let y = y.clamp(0, height as i64 - 1) as usize;
+        &self.texels[y * width..(y + 1) * width]
+    }
+
+    /// A texel; positions outside are clamped to the edge.
+    pub fn at(&self, x: i64, y: i64) -> Texel {
+        self.row(y)[x.clamp(0, i64::from(self.extent[0]) - 1) as usize]
+    }
+}
+
+/// One launch as a reference sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferencePass<'a> {
+    /// What it reads.
+    pub source: FloatImage<'a>,
+    /// What it reads besides, if anything.
+    pub second: Option<FloatImage<'a>>,
+    /// The extent of what it writes, texels.
+    pub extent: [u32; 2],
+    /// The effect's parameter struct.
+    pub parameters: &'a [u8],
+    /// What the frame gives.
+    pub frame: FrameParameters,
+    /// The scene's guides, where there are any.
+    pub guides: HostGuides<'a>,
+}
+
+impl ReferencePass<'_> {
+    /// The parameter of that index, as the kernel declares it: `f32`, `u32` or `i32`.
+    pub fn parameter<T: bytemuck::AnyBitPattern>(&self, index: usize) -> T {
+        bytemuck::pod_read_unaligned(&self.parameters[4 * index..4 * index + size_of::<T>()])
+    }
+}
+
+/// Computes one row of the destination.
+pub type RowFn = fn(&ReferencePass, y: u32, out: &mut [Texel]);
+
+/// How a kernel's reference reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference {
+    /// The source's bits, unchanged.
+    Bits,
+    /// The values as they are stored.
+    Stored(RowFn),
+    /// Light: read by [`light`], limited by it again before it is rounded to half.
+    Light(RowFn),
+}
+
+/// What an effect computes with: NaN and what is below 0 is 0, what is above the largest half is the largest half.
+#[expect(clippy::manual_clamp, reason = "clamp hands NaN on; max and min do not")]
+pub fn light(value: f32) -> f32 {
+    value.max(0.0).min(65504.0)
+}
+
+/// Relative luminance of linear Rec. 709 primaries (ITU-R BT.709-6, section 3.2).
+fn luminance(color: Texel) -> f32 {
+    0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
+}
+
+/// Hermite's smooth step from 0 to 1, for `t` limited to [0, 1].
+fn smoothstep(t: f32) -> f32 {
+    let t = t.clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// The reference of a kernel, by its `extern "C"` name.
+pub fn of(entry: &str) -> Option<Reference> {
+    Some(match entry {
+        "copy" => Reference::Bits,
+        "complement" => Reference::Stored(complement),
+        "exposure" => Reference::Light(exposure::row),
+        "gaussian_rows" => Reference::Light(gaussian::rows),
+        "gaussian_columns" => Reference::Light(gaussian::columns),
+        "bloom_bright" => Reference::Light(bloom::bright),
+        "bloom_down" => Reference::Light(bloom::down),
+        "bloom_up" => Reference::Light(bloom::up),
+        "bloom_composite" => Reference::Light(bloom::composite),
+        "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
+        "tonemap" => Reference::Light(tonemap::row),
+        "sobel" => Reference::Light(sobel::row),
+        "sharpen" => Reference::Light(sharpen::row),
+        "vignette" => Reference::Light(vignette::row),
+        _ => return None,
+    })
+}
+
+fn complement(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    for (out, source) in out.iter_mut().zip(pass.source.row(i64::from(y))) {
+        *out = source.map(|value| 1.0 - value);
+    }
+}

@@ -1,0 +1,44 @@
+//! Runs one effect over a small image, for the references' tests.
+
+use super::{FrameParameters, HostImages, HostScratch, MappedImage, Texel, run};
+use crate::kernels::{Chain, catalogue};
+use half::f16;
+
+/// The effect's result over an image, frame 1. Settings are parameter names with values.
+pub(crate) fn apply(effect: &str, settings: &[(&str, f64)], extent: [u32; 2], image: &[Texel]) -> Vec<Texel> {
+    apply_at(effect, settings, extent, image, 1)
+}
+
+/// The same at a given frame.
+pub(crate) fn apply_at(
+    effect: &str,
+    settings: &[(&str, f64)],
+    extent: [u32; 2],
+    image: &[Texel],
+    frame: u64,
+) -> Vec<Texel> {
+    let mut chain = Chain::with_enabled(catalogue(), &[effect]).expect("an effect");
+    for (name, value) in settings {
+        chain.set(&format!("{effect}.{name}"), *value).expect("in range");
+    }
+    let halves: Vec<[f16; 4]> = image.iter().map(|texel| texel.map(f16::from_f32)).collect();
+    let mut processed = vec![[f16::ZERO; 4]; image.len()];
+    let pitch = extent[0] as usize * 8;
+    let color = MappedImage {
+        bytes: bytemuck::cast_slice(&halves),
+        pitch,
+    };
+    let mut scratch = HostScratch::default();
+    let out = (bytemuck::cast_slice_mut(&mut processed), pitch);
+    let mut images = HostImages::new(extent, color, out, &mut scratch).expect("images fit");
+    run(
+        &chain.plan(),
+        &mut images,
+        &FrameParameters {
+            frame,
+            ..Default::default()
+        },
+    )
+    .expect("has a reference");
+    processed.into_iter().map(|texel| texel.map(f16::to_f32)).collect()
+}
