@@ -188,6 +188,11 @@ impl Presenter for Swapchain {
 
     fn present(&mut self, queue: Queue, slot: usize, target: u32) -> Result<Presented, Error> {
         self.slots[slot].acquired = None;
+        if self.vsync == VSync::On {
+            // Wayland asks for the next frame only of a window that is seen. It does so at the display's pace, which
+            // the other settings are there to leave.
+            self.surface.window().pre_present_notify();
+        }
         let presented = self.live()?.present(queue, target)?;
         self.suboptimal |= presented == SwapchainPresent::Suboptimal;
         if presented == SwapchainPresent::OutOfDate || (self.suboptimal && !self.tolerates_suboptimal) {
