@@ -10,7 +10,7 @@ mod shaders;
 fn main() {
     println!("cargo::rerun-if-changed=build");
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    for result in [shaders::build(&out_dir), kernels::build(&out_dir)] {
+    for result in [shaders::build(&out_dir), kernels::embed()] {
         for line in result.err().iter().flat_map(|message| message.lines()) {
             println!("cargo::error={line}");
         }

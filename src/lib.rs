@@ -1,5 +1,6 @@
 //! Handover: one frame, handed back and forth between Vulkan and CUDA on the same GPU.
 
+pub mod app;
 pub mod cuda;
 pub mod frame;
 pub mod interop;

@@ -1,12 +1,24 @@
 //! Where a processed frame goes: the swapchain of a window, a window without Vulkan presentation, or nowhere.
 
+mod capability;
+mod display;
+mod offscreen;
 mod pass;
+mod software;
+mod swapchain;
+mod vsync;
 
 use ash::vk;
 
-use crate::vulkan::{self, Queue};
-
+pub use capability::can_present;
+pub use display::{DisplayServer, find_display, has_display};
+pub use offscreen::Offscreen;
 pub use pass::PresentPass;
+pub use software::Software;
+pub use swapchain::Swapchain;
+pub use vsync::VSync;
+
+use crate::vulkan::{self, Queue};
 
 /// An error of presenting.
 #[derive(Debug, thiserror::Error)]

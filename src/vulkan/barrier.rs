@@ -48,6 +48,12 @@ use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as S
 
 const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
 
+/// Where a submission waits for `image_acquired`: nothing before the copy to the swapchain image needs the image.
+pub const IMAGE_ACQUIRED: Stage = Stage::TRANSFER;
+
+/// After what a submission signals `present_ready`: the change to the layout of presenting belongs to no narrower stage.
+pub const PRESENT_READY: Stage = Stage::ALL_COMMANDS;
+
 /// Several transitions, recorded as one `vkCmdPipelineBarrier2`.
 #[derive(Default)]
 pub struct Barriers(Vec<vk::ImageMemoryBarrier2<'static>>);

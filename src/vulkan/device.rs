@@ -227,6 +227,16 @@ impl Device {
         // SAFETY: V3; one thread submits; the command buffer was ended and its slot's last use has retired.
         unsafe { self.raw.queue_submit2(queue.raw, &submit, vk::Fence::null()) }.during(|| "submit to a queue")
     }
+
+    /// Submits waits alone: for binary semaphores that must be unsignalled again though their frame was given up.
+    ///
+    /// # Errors
+    /// A lost device, or no memory.
+    pub fn submit_waits(&self, queue: Queue, waits: &[vk::SemaphoreSubmitInfo<'_>]) -> Result<(), Error> {
+        let submit = [vk::SubmitInfo2::default().wait_semaphore_infos(waits)];
+        // SAFETY: V3; one thread submits.
+        unsafe { self.raw.queue_submit2(queue.raw, &submit, vk::Fence::null()) }.during(|| "submit waits to a queue")
+    }
 }
 
 impl Drop for Device {

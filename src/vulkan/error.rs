@@ -37,6 +37,12 @@ pub enum Error {
         /// All that is missing, a phrase each.
         missing: Vec<String>,
     },
+    /// The window has no handle that a surface could be made of.
+    #[error("the window system gives no handle of its window: {reason}")]
+    NoWindowHandle {
+        /// What it said.
+        reason: String,
+    },
     /// A call failed.
     #[error("{what}: {result}{}", hint(*.result))]
     Call {

@@ -20,6 +20,9 @@ mod pipeline;
 mod query;
 mod semaphore;
 mod shader;
+mod surface;
+mod swapchain;
+pub mod transfer;
 mod validation;
 
 pub use buffer::{Buffer, BufferMemory};
@@ -34,4 +37,6 @@ pub use pipeline::{ComputePipeline, DescriptorSets, PipelineLayout, Sampler};
 pub use query::TimestampPool;
 pub use semaphore::{BinarySemaphore, Timeline, TimelineWait};
 pub use shader::ShaderModule;
+pub use surface::Surface;
+pub use swapchain::{Swapchain, SwapchainAcquire, SwapchainDescription, SwapchainPresent};
 pub use validation::{ValidationCounts, ValidationLog};

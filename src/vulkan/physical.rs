@@ -36,6 +36,8 @@ pub struct PhysicalDevice {
     pub uuid: [u8; 16],
     /// The driver's name and its own version text.
     pub driver: String,
+    /// Which driver it is, for what one driver alone does differently.
+    pub driver_id: vk::DriverId,
     /// Its limits.
     pub limits: vk::PhysicalDeviceLimits,
     /// Its queue families.
@@ -77,6 +79,7 @@ impl PhysicalDevice {
                 text(driver.driver_name_as_c_str()),
                 text(driver.driver_info_as_c_str())
             ),
+            driver_id: driver.driver_id,
             limits: properties.limits,
             queue_families: families
                 .iter()

@@ -1,0 +1,66 @@
+//! Copies out of an image that stays in GENERAL: to a presentable image, to a buffer that the host reads.
+
+use ash::vk;
+
+use super::{Buffer, Device, Image};
+
+const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
+    aspect_mask: vk::ImageAspectFlags::COLOR,
+    mip_level: 0,
+    base_array_layer: 0,
+    layer_count: 1,
+};
+
+/// Copies all of `source` (GENERAL) to all of `target` (TRANSFER_DST_OPTIMAL), converting the order of its channels,
+/// and scaling where the extents differ. Needs a queue that can draw.
+pub fn blit(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    source: &Image,
+    target: vk::Image,
+    target_extent: vk::Extent2D,
+) {
+    let same = source.description.extent == target_extent;
+    // Texels that meet one to one are not to be mixed with their neighbours by rounding.
+    let filter = if same { vk::Filter::NEAREST } else { vk::Filter::LINEAR };
+    let region = [vk::ImageBlit::default()
+        .src_subresource(LAYERS)
+        .src_offsets(corners(source.description.extent))
+        .dst_subresource(LAYERS)
+        .dst_offsets(corners(target_extent))];
+    // SAFETY: the caller's command buffer is recording, and both images live as long as it may run (V2).
+    unsafe {
+        device.raw.cmd_blit_image(
+            commands,
+            source.raw,
+            vk::ImageLayout::GENERAL,
+            target,
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+            &region,
+            filter,
+        );
+    }
+}
+
+/// Copies all of `source` (GENERAL) to the start of `target`, row after row without gaps.
+pub fn copy_to_buffer(device: &Device, commands: vk::CommandBuffer, source: &Image, target: &Buffer) {
+    let region = [vk::BufferImageCopy::default()
+        .image_subresource(LAYERS)
+        .image_extent(source.description.extent.into())];
+    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
+    unsafe {
+        device
+            .raw
+            .cmd_copy_image_to_buffer(commands, source.raw, vk::ImageLayout::GENERAL, target.raw, &region);
+    }
+}
+
+fn corners(extent: vk::Extent2D) -> [vk::Offset3D; 2] {
+    let far = vk::Offset3D {
+        // Vulkan's extents of images stay far under 2^31.
+        x: extent.width as i32,
+        y: extent.height as i32,
+        z: 1,
+    };
+    [vk::Offset3D::default(), far]
+}
