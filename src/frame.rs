@@ -15,6 +15,11 @@ impl FrameNumber {
     /// Before the first frame: what the timelines start at.
     pub const NONE: Self = Self(0);
 
+    /// The frame of a number that came from outside: an option, a file.
+    pub fn at(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The next frame.
     pub fn next(self) -> Self {
         Self(self.0 + 1)

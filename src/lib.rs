@@ -1,6 +1,7 @@
 //! Handover: one frame, handed back and forth between Vulkan and CUDA on the same GPU.
 
 pub mod app;
+pub mod cli;
 pub mod cuda;
 pub mod frame;
 pub mod interop;

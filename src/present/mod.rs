@@ -67,6 +67,11 @@ pub trait Presenter {
     /// What it does in fact, for the line at start: `swapchain, 3 images, FIFO`.
     fn description(&self) -> String;
 
+    /// Acquiring and presenting are calls of a window system, and worth a column of their own.
+    fn has_present_call(&self) -> bool {
+        true
+    }
+
     /// The extent that frames must have now. Zero in either direction: nothing can be shown (minimized).
     fn extent(&self) -> vk::Extent2D;
 

@@ -28,6 +28,10 @@ impl Presenter for Offscreen {
         format!("offscreen, {}x{}", self.extent.width, self.extent.height)
     }
 
+    fn has_present_call(&self) -> bool {
+        false
+    }
+
     fn extent(&self) -> vk::Extent2D {
         self.extent
     }

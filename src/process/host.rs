@@ -10,7 +10,7 @@ use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::DedicatedImage;
-use crate::kernels::reference::{self, FrameParameters, HostImages, Scratch};
+use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::scene::Target;
 use crate::timing::ClockRelation;
 use crate::vulkan::barrier::ChainOwner;
@@ -178,7 +178,7 @@ const STOP_CHECK: Duration = Duration::from_millis(100);
 impl Shared {
     /// The thread: frame after frame, until there are no more or it is told to stop.
     fn run(&self, work: &Receiver<Work>) {
-        let mut scratch = Scratch::default();
+        let mut scratch = HostScratch::default();
         while let Ok(work) = work.recv() {
             match self.process(&work, &mut scratch) {
                 Ok(true) => {}
@@ -192,7 +192,7 @@ impl Shared {
     }
 
     /// One frame. `false`: told to stop.
-    fn process(&self, work: &Work, scratch: &mut Scratch) -> Result<bool, Error> {
+    fn process(&self, work: &Work, scratch: &mut HostScratch) -> Result<bool, Error> {
         let Work { job, slot, extent } = work;
         while self.timelines.rendered.wait(job.frame.value(), STOP_CHECK)? != TimelineWait::Reached {
             if self.stopping.load(Ordering::Relaxed) {
@@ -209,21 +209,16 @@ impl Shared {
                 std::slice::from_raw_parts_mut(slot.processed.start, bytes(&slot.processed)),
             )
         };
-        let mut images = HostImages {
-            extent: [extent.width, extent.height],
-            color,
-            color_pitch: slot.color.row_pitch,
-            processed,
-            processed_pitch: slot.processed.row_pitch,
-            scratch,
-        };
+        let color = MappedImage { bytes: color, pitch: slot.color.row_pitch };
+        let processed = (processed, slot.processed.row_pitch);
+        let mut images = HostImages::new([extent.width, extent.height], color, processed, scratch).map_err(stopped)?;
         let parameters = FrameParameters {
             frame: job.frame.value(),
             time: job.time,
             time_delta: job.time_delta,
             pointer: job.pointer,
         };
-        let effects = reference::run(&job.plan, &mut images, &parameters);
+        let effects = reference::run(&job.plan, &mut images, &parameters).map_err(stopped)?;
         let end = host_ns();
         let calibration = self.device.calibrate()?;
         lock(&self.times)[job.slot] = ChainTimes {
@@ -249,6 +244,10 @@ impl Drop for Worker {
             tracing::error!("the host's chain thread panicked");
         }
     }
+}
+
+fn stopped(error: impl std::error::Error) -> Error {
+    Error::Stopped { reason: error.to_string() }
 }
 
 /// A panic of the thread leaves plain values behind: they may be read.

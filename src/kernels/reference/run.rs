@@ -6,6 +6,7 @@ use crate::kernels::plan::{ImageId, Plan};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
+use std::time::{Duration, Instant};
 
 /// A kernel without a CPU reference, such as one given by the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,8 +16,13 @@ pub struct MissingReference {
     pub entry: String,
 }
 
-/// Runs all launches of a plan, from `color` to `processed`. Nothing is written if a kernel has no reference.
-pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Result<(), MissingReference> {
+/// Runs all launches of a plan, from `color` to `processed`, and says how long each effect took, by catalogue index in
+/// the order they ran. Nothing is written if a kernel has no reference.
+pub fn run(
+    plan: &Plan,
+    images: &mut HostImages,
+    frame: &FrameParameters,
+) -> Result<Vec<(usize, Duration)>, MissingReference> {
     let find = |entry: &str| {
         super::of(entry).ok_or_else(|| MissingReference {
             entry: entry.to_owned(),
@@ -37,7 +43,9 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
         scratch.images[index].resize(width as usize * height as usize * 4, f16::ZERO);
     }
 
+    let mut times: Vec<(usize, Duration)> = Vec::new();
     for (launch, reference) in plan.launches.iter().zip(references) {
+        let started = Instant::now();
         let extent = plan.extent_of(launch.destination, images.extent);
         // The destination is taken out while it is written, since the others are read meanwhile.
         let mut taken = match launch.destination {
@@ -85,8 +93,12 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
         if let ImageId::Scratch(index) = launch.destination {
             scratch.images[index] = taken;
         }
+        match times.last_mut() {
+            Some((effect, time)) if *effect == launch.effect => *time += started.elapsed(),
+            _ => times.push((launch.effect, started.elapsed())),
+        }
     }
-    Ok(())
+    Ok(times)
 }
 
 fn copy_rows(source: MappedImage, destination: &mut [u8], pitch: usize, extent: [u32; 2]) {

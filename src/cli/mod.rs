@@ -1,0 +1,43 @@
+//! The command line: one file a command.
+
+mod doctor;
+mod log;
+mod options;
+mod selftest;
+mod session;
+mod setup;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use options::{Cli, Command, PresentChoice, ProcessorChoice, ViewOptions};
+
+/// What the user asked for cannot be: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// Turns an error into a [`UsageError`] with the same text.
+pub(crate) fn usage(error: impl std::fmt::Display) -> anyhow::Error {
+    UsageError(error.to_string()).into()
+}
+
+/// Parses the arguments, runs the command, and says how it went: 0, 1 for the machine's failures, 2 for the user's.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log::start(cli.verbose);
+    let result = match cli.command {
+        None => view::run(&cli.view),
+        Some(Command::Doctor(options)) => doctor::run(&options),
+        Some(Command::Selftest(options)) => selftest::run(&options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("handover: {error:#}");
+            ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The options, as clap parses them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::present::VSync;
+use crate::renderer::Schedule;
+
+const EXAMPLES: &str = "\
+Examples:
+  handover                                           a window; keys 1 to 8 switch the kernels, H lists the keys
+  handover --kernels bloom,tonemap --size 1920x1080  these two kernels, in this order
+  handover --present offscreen --frames 300 --screenshot last.png --time-step 0.016
+  handover --capture run-1 --frames 1000             timings of every frame in run-1/frames.csv
+  handover doctor                                    what this machine has, what it lacks, and what to do about it
+  handover selftest                                  proves the hand-over and every kernel on this machine";
+
+/// One frame, handed back and forth between Vulkan and CUDA on the same GPU.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do instead of showing the scene.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of the view.
+    #[command(flatten)]
+    pub view: ViewOptions,
+    /// Say more (-v), or everything (-vv).
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Diagnosis")]
+    pub verbose: u8,
+}
+
+/// Everything that is not the view.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Says what this machine has and lacks, and what to do about it.
+    Doctor(DoctorOptions),
+    /// Proves the hand-over and every kernel on this machine.
+    Selftest(SelftestOptions),
+}
+
+/// Options of `handover doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorOptions {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// The GPU to look at: its number, a part of its name, or the start of its UUID.
+    #[arg(long, value_name = "GPU")]
+    pub gpu: Option<String>,
+}
+
+/// Options of `handover selftest`.
+#[derive(Debug, Args)]
+pub struct SelftestOptions {
+    /// The parts to run; all by default.
+    #[arg(value_enum, value_name = "PART")]
+    pub parts: Vec<SelftestPart>,
+    /// Who runs the chain; by default CUDA where it is there.
+    #[arg(long, value_enum, default_value_t = ProcessorChoice::Auto)]
+    pub processor: ProcessorChoice,
+    /// The GPU to test: its number, a part of its name, or the start of its UUID.
+    #[arg(long, value_name = "GPU")]
+    pub gpu: Option<String>,
+    /// Frames of the tag test.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub frames: u64,
+    /// Resizes of the resize test.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub resizes: u32,
+    /// Run with the validation layer and synchronization validation.
+    #[arg(long)]
+    pub validate: bool,
+}
+
+/// A part of the self-test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SelftestPart {
+    /// A pattern goes from Vulkan through the chain and back, texel by texel.
+    Handover,
+    /// Every kernel against its reference.
+    Kernels,
+    /// A withheld signal must end in the bounded wait, not in a picture.
+    Withheld,
+    /// Every texel of every frame carries the frame's own tag.
+    Tags,
+    /// Resizes leave no descriptor behind.
+    Resizes,
+}
+
+/// Who runs the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProcessorChoice {
+    /// CUDA where it is there, else the host.
+    Auto,
+    /// CUDA kernels in this process.
+    Cuda,
+    /// The CPU references on all cores.
+    Host,
+}
+
+/// Where frames go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PresentChoice {
+    /// A swapchain, else a software window, else offscreen.
+    Auto,
+    /// A window, by Vulkan.
+    Swapchain,
+    /// A window, by reading frames back.
+    Software,
+    /// No window.
+    Offscreen,
+}
+
+/// Options of the view.
+#[derive(Debug, Clone, Args)]
+pub struct ViewOptions {
+    /// What Vulkan draws: studio, none.
+    #[arg(long, value_name = "NAME", default_value = "studio", help_heading = "What is shown")]
+    pub scene: String,
+    /// The effects that are on at the start, in this order; `none` for none.
+    #[arg(
+        long,
+        value_name = "A,B",
+        default_value = "bloom,tonemap,sharpen,vignette",
+        value_delimiter = ',',
+        help_heading = "What is shown"
+    )]
+    pub kernels: Vec<String>,
+    /// Width and height of the frames, and of the window at its start.
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size, help_heading = "What is shown")]
+    pub size: Size,
+    /// Start on the whole screen.
+    #[arg(long, help_heading = "What is shown")]
+    pub fullscreen: bool,
+    /// Seconds that pass in the scene with each frame; by default those that pass on the clock.
+    #[arg(long, value_name = "S", value_parser = parse_seconds, help_heading = "What is shown")]
+    pub time_step: Option<f32>,
+
+    /// Who runs the kernels.
+    #[arg(long, value_enum, default_value_t = ProcessorChoice::Auto, help_heading = "How it is made")]
+    pub processor: ProcessorChoice,
+    /// The order in which the parts of frames are submitted.
+    #[arg(long, value_enum, default_value_t = Schedule::Pipelined, help_heading = "How it is made")]
+    pub schedule: Schedule,
+    /// How many frames may be under way at a time.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u8).range(1..=8),
+        help_heading = "How it is made"
+    )]
+    pub frames_in_flight: u8,
+    /// Where frames go.
+    #[arg(long, value_enum, default_value_t = PresentChoice::Auto, help_heading = "How it is made")]
+    pub present: PresentChoice,
+    /// Whether presenting waits for the display.
+    #[arg(long, value_enum, default_value_t = VSync::On, help_heading = "How it is made")]
+    pub vsync: VSync,
+    /// The GPU: its number, a part of its name, or the start of its UUID.
+    #[arg(long, value_name = "GPU", help_heading = "How it is made")]
+    pub gpu: Option<String>,
+
+    /// End after so many frames. Offscreen the default is 300.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What is kept")]
+    pub frames: Option<u64>,
+    /// Write the timings of every frame to DIR/frames.csv. DIR must not be there yet.
+    #[arg(long, value_name = "DIR", help_heading = "What is kept")]
+    pub capture: Option<PathBuf>,
+    /// Write the last frame as PNG.
+    #[arg(long, value_name = "FILE", help_heading = "What is kept")]
+    pub screenshot: Option<PathBuf>,
+
+    /// Run with the validation layer and synchronization validation; its errors make the exit code 1.
+    #[arg(long, help_heading = "Diagnosis")]
+    pub validate: bool,
+    /// Seconds after which a frame that has not come is overdue.
+    #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds, help_heading = "Diagnosis")]
+    pub wait_limit: f32,
+    /// From this frame on, do not signal `processed`: to see how a lost signal ends.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Diagnosis")]
+    pub withhold_processed: Option<u64>,
+}
+
+impl ViewOptions {
+    /// The wait limit as a duration.
+    pub fn wait_limit(&self) -> Duration {
+        Duration::from_secs_f32(self.wait_limit)
+    }
+}
+
+/// Width and height, at least 1 each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Texels across.
+    pub width: u32,
+    /// Texels down.
+    pub height: u32,
+}
+
+/// No GPU has images larger than this a side (`maxImageDimension2D` is 32768 at most today).
+const LARGEST_SIDE: u32 = 32_768;
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    let sides = text.split_once(['x', 'X']).and_then(|(width, height)| {
+        let (width, height) = (width.trim().parse().ok()?, height.trim().parse().ok()?);
+        Some(Size { width, height })
+    });
+    let valid = 1..=LARGEST_SIDE;
+    sides
+        .filter(|size| valid.contains(&size.width) && valid.contains(&size.height))
+        .ok_or_else(|| format!("expected WIDTHxHEIGHT, each from 1 to {LARGEST_SIDE}, such as 1280x720"))
+}
+
+/// An hour: more is a slip of the pen.
+const MOST_SECONDS: f32 = 3600.0;
+
+fn parse_seconds(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds: &f32| *seconds > 0.0 && *seconds <= MOST_SECONDS)
+        .ok_or_else(|| format!("expected seconds above 0 and up to {MOST_SECONDS}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_two_numbers_in_range() {
+        assert_eq!(parse_size("1280x720"), Ok(Size { width: 1280, height: 720 }));
+        for wrong in ["0x720", "1280x0", "1280", "1280x", "x", "-1x5", "40000x1", "4294967296x1", "1.5x2", ""] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_positive_and_finite() {
+        assert_eq!(parse_seconds("0.016"), Ok(0.016));
+        for wrong in ["0", "-1", "NaN", "inf", "1e9", "soon"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn frames_in_flight_are_one_to_eight() {
+        for (count, valid) in [("0", false), ("1", true), ("8", true), ("9", false)] {
+            let parsed = Cli::try_parse_from(["handover", "--frames-in-flight", count]);
+            assert_eq!(parsed.is_ok(), valid, "{count}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! From options to a renderer: which GPU, who runs the chain, where frames go, each with its reason.
+
+use std::sync::Arc;
+
+use ash::vk;
+use winit::window::Window;
+
+use crate::cuda::{CudaDevice, Driver, Unavailable};
+use crate::frame::Timelines;
+use crate::interop::{self, choose_device};
+use crate::kernels::catalogue;
+use crate::present::{Offscreen, Presenter, Software, Swapchain, VSync, can_present};
+use crate::process::{CudaProcessor, HostProcessor, Processor};
+use crate::renderer::{Parts, Renderer, Settings};
+use crate::scene;
+use crate::vulkan::{Device, DeviceRequest, Instance, InstanceRequest, PhysicalDevice, Surface};
+
+use super::options::{PresentChoice, ProcessorChoice};
+use super::usage;
+
+/// What a [`Machine`] is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub processor: ProcessorChoice,
+    pub present: PresentChoice,
+    pub gpu: Option<String>,
+    pub validate: bool,
+}
+
+/// The GPU with its CUDA twin, opened for what is asked of it.
+pub(crate) struct Machine {
+    pub device: Arc<Device>,
+    /// The CUDA driver and the device of the same GPU, when CUDA runs the chain.
+    pub cuda: Option<(Driver, CudaDevice)>,
+    /// Why CUDA does not run the chain, when nobody asked for the host.
+    pub without_cuda: Option<String>,
+    /// The window's surface, when the device can present to it.
+    pub surface: Option<Surface>,
+    /// Why there is a window and no swapchain, when nobody asked for that.
+    pub without_swapchain: Option<String>,
+}
+
+impl Machine {
+    /// Chooses and opens a GPU. `window` is what will be presented to, if anything.
+    pub fn open(request: &Request, window: Option<&Arc<Window>>) -> anyhow::Result<Self> {
+        let driver = match request.processor {
+            ProcessorChoice::Host => None,
+            _ => Some(Driver::load()),
+        };
+        let (driver, no_driver) = match driver {
+            Some(Ok(driver)) => (Some(driver), None),
+            Some(Err(reason)) if request.processor == ProcessorChoice::Cuda => return Err(reason.into()),
+            Some(Err(reason)) => (None, Some(reason)),
+            None => (None, None),
+        };
+        let wants_surface = matches!(request.present, PresentChoice::Auto | PresentChoice::Swapchain);
+        let window = window.filter(|_| wants_surface);
+        let instance = Instance::new(&InstanceRequest {
+            surface_extensions: window.map(Surface::required_extensions).transpose()?.unwrap_or_default(),
+            validate: request.validate,
+            validate_if_present: cfg!(debug_assertions),
+        })?;
+        let surface = window.map(|window| Surface::new(&instance, window)).transpose()?;
+        let need_swapchain = request.present == PresentChoice::Swapchain;
+        let cannot_present = |device: &PhysicalDevice| -> Option<String> {
+            let family = device.graphics_family()?.index;
+            can_present(surface.as_ref()?, device, family).err()
+        };
+        let export = DeviceRequest { export: true, swapchain: false }.extensions();
+        let obstacles = |device: &PhysicalDevice| {
+            let needs_export = request.processor == ProcessorChoice::Cuda;
+            let mut obstacles = device.missing(if needs_export { &export } else { &[] });
+            obstacles.extend(cannot_present(device).filter(|_| need_swapchain));
+            obstacles
+        };
+        let cuda_devices = driver.as_ref().map(|driver| driver.devices.as_slice()).unwrap_or_default();
+        let need_cuda = request.processor == ProcessorChoice::Cuda;
+        let chosen = choose_device(
+            &instance.physical_devices()?,
+            cuda_devices,
+            request.gpu.as_deref(),
+            need_cuda,
+            obstacles,
+        )
+        .map_err(|error| match request.gpu {
+            Some(_) if matches!(error, interop::Error::NoMatch(_)) => usage(error),
+            _ => error.into(),
+        })?;
+
+        let lacks = chosen.vulkan.missing(&export);
+        let cuda = driver.zip(chosen.cuda.clone().filter(|twin| twin.timeline_interop && lacks.is_empty()));
+        let without_cuda = match &cuda {
+            None if request.processor != ProcessorChoice::Host => {
+                Some(why_no_cuda(&chosen, no_driver.as_ref(), &lacks))
+            }
+            _ => None,
+        };
+        let without_swapchain = surface.as_ref().and_then(|_| cannot_present(&chosen.vulkan));
+        let surface = surface.filter(|_| without_swapchain.is_none());
+        let device_request = DeviceRequest { export: cuda.is_some(), swapchain: surface.is_some() };
+        let device = Device::new(&instance, chosen.vulkan, &device_request)?;
+        Ok(Self { device, cuda, without_cuda, surface, without_swapchain })
+    }
+
+    /// The processor that the machine was opened for.
+    pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
+        Ok(match &self.cuda {
+            Some((driver, cuda)) => {
+                Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines, catalogue())?)
+            }
+            None => Box::new(HostProcessor::new(&self.device, timelines)?),
+        })
+    }
+
+    /// The renderer of an offscreen run.
+    pub fn offscreen(&self, scene: &str, extent: vk::Extent2D, settings: Settings) -> anyhow::Result<Renderer> {
+        self.renderer(scene, Box::new(Offscreen::new(extent)), settings)
+    }
+
+    /// A renderer that shows frames with `presenter`.
+    pub fn renderer(
+        &self,
+        scene: &str,
+        presenter: Box<dyn Presenter>,
+        settings: Settings,
+    ) -> anyhow::Result<Renderer> {
+        let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
+        let scene = scene::create(scene, &self.device).map_err(|error| match error {
+            scene::Error::UnknownName { .. } => usage(error),
+            error => error.into(),
+        })?;
+        let processor = self.processor(&timelines)?;
+        let parts = Parts { device: Arc::clone(&self.device), timelines, scene, processor, presenter };
+        Ok(Renderer::new(parts, settings)?)
+    }
+
+    /// The presenter of a window: a swapchain where the device can present, else software.
+    pub fn window_presenter(
+        &mut self,
+        window: &Arc<Window>,
+        vsync: VSync,
+        slots: usize,
+    ) -> anyhow::Result<Box<dyn Presenter>> {
+        let size = window.inner_size();
+        let extent = vk::Extent2D { width: size.width, height: size.height };
+        Ok(match self.surface.take() {
+            Some(surface) => Box::new(Swapchain::new(&self.device, surface, vsync, extent, slots)?),
+            None => Box::new(Software::new(&self.device, window, slots)?),
+        })
+    }
+
+    /// Refuses frames larger than the GPU's images.
+    pub fn check_extent(&self, extent: vk::Extent2D) -> anyhow::Result<()> {
+        let limit = self.device.physical.limits.max_image_dimension2_d;
+        if extent.width > limit || extent.height > limit {
+            let (name, vk::Extent2D { width, height }) = (&self.device.physical.name, extent);
+            return Err(usage(format!("--size {width}x{height}: {name} has images of up to {limit}x{limit}")));
+        }
+        Ok(())
+    }
+
+    /// Ends a run: an error when the validation layer counted errors.
+    pub fn check_validation(&self) -> anyhow::Result<()> {
+        let Some(log) = &self.device.instance.validation else { return Ok(()) };
+        let counts = log.counts();
+        tracing::debug!("validation: {counts:?}");
+        if counts.errors == 0 {
+            return Ok(());
+        }
+        let first = log.first_error().unwrap_or_default();
+        anyhow::bail!("the validation layer counted {} errors; the first: {first}", counts.errors)
+    }
+}
+
+fn why_no_cuda(chosen: &interop::Candidate, no_driver: Option<&Unavailable>, lacks: &[String]) -> String {
+    if let Some(reason) = no_driver {
+        return reason.to_string();
+    }
+    let name = &chosen.vulkan.name;
+    match &chosen.cuda {
+        None => format!("no visible CUDA device has the UUID of {name}"),
+        Some(twin) if !twin.timeline_interop => format!("{} does not share timeline semaphores", twin.name),
+        Some(_) => format!("{name} lacks {}", lacks.join(", ")),
+    }
+}

@@ -1,0 +1,167 @@
+//! `handover`: the scene in a window, or offscreen where there is none.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ash::vk;
+
+use crate::app::{self, Flow, Input, Session, WindowOptions, has_display};
+use crate::kernels::{Chain, catalogue};
+use crate::renderer::Settings;
+use crate::timing::{Capture, Sheet};
+
+use super::options::{PresentChoice, ViewOptions};
+use super::session::{Keep, ViewSession, effect_names};
+use super::setup::{Machine, Request};
+use super::usage;
+
+/// Frames of an offscreen run that no number was given for: five seconds of 60 Hz.
+const OFFSCREEN_FRAMES: u64 = 300;
+/// The time step of an offscreen run that none was given for: nobody watches, so its pictures need not depend on the clock.
+const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
+
+/// Runs the view.
+///
+/// # Errors
+/// What the user asked for cannot be, or the machine failed.
+pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
+    let chain = chain_of(&options.kernels)?;
+    if let Some(path) = &options.screenshot {
+        check_picture_path(path)?;
+    }
+    let has_window = options.present != PresentChoice::Offscreen && has_display();
+    if !has_window && matches!(options.present, PresentChoice::Swapchain | PresentChoice::Software) {
+        return Err(usage(
+            "--present swapchain and software need a display, and neither DISPLAY nor WAYLAND_DISPLAY names one that \
+             answers: use --present offscreen",
+        ));
+    }
+    if has_window { in_window(options, chain) } else { offscreen(options, chain) }
+}
+
+/// The chain with the named effects on.
+fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
+    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    if names == ["none"] {
+        return Ok(Chain::new(catalogue()));
+    }
+    Chain::with_enabled(catalogue(), &names).map_err(usage)
+}
+
+fn check_picture_path(path: &Path) -> anyhow::Result<()> {
+    if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
+        return Err(usage(format!("--screenshot {}: pictures are PNG, so its name must end in .png", path.display())));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() || !folder.is_dir() {
+        let reason = if path.is_dir() { "it is a folder" } else { "its folder does not exist" };
+        return Err(usage(format!("--screenshot {}: {reason}", path.display())));
+    }
+    Ok(())
+}
+
+fn request(options: &ViewOptions) -> Request {
+    Request {
+        processor: options.processor,
+        present: options.present,
+        gpu: options.gpu.clone(),
+        validate: options.validate,
+    }
+}
+
+fn settings(options: &ViewOptions) -> Settings {
+    Settings {
+        frames_in_flight: options.frames_in_flight.into(),
+        schedule: options.schedule,
+        wait_limit: options.wait_limit(),
+        effects: catalogue().effects().len(),
+        check_tags: false,
+        check_complement: false,
+    }
+}
+
+fn extent(options: &ViewOptions) -> vk::Extent2D {
+    vk::Extent2D { width: options.size.width, height: options.size.height }
+}
+
+/// Makes the folder of a capture before anything else can fail half-way.
+fn open_capture(folder: &Path) -> anyhow::Result<Capture> {
+    Capture::create(folder, Sheet::of_this_process("Vulkan", &effect_names())).map_err(usage)
+}
+
+fn say_why(machine: &Machine) {
+    if let Some(reason) = &machine.without_cuda {
+        tracing::info!("the host runs the kernels: {reason}");
+    }
+    if let Some(reason) = &machine.without_swapchain {
+        tracing::info!("frames are shown by software: {reason}");
+    }
+}
+
+fn in_window(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+    let window_options = WindowOptions {
+        title: "Handover".into(),
+        extent: extent(options),
+        fullscreen: options.fullscreen,
+        any_thread: false,
+    };
+    let options = options.clone();
+    app::run(window_options, move |window| {
+        let mut machine = Machine::open(&request(&options), Some(&window))?;
+        machine.check_extent(extent(&options))?;
+        say_why(&machine);
+        let slots = options.frames_in_flight.into();
+        let presenter = machine.window_presenter(&window, options.vsync, slots)?;
+        let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
+        withhold(&mut renderer, &options);
+        let capture = options.capture.as_deref().map(open_capture).transpose()?;
+        let keep = Keep {
+            frames: options.frames,
+            time_step: options.time_step,
+            screenshot: options.screenshot.clone(),
+        };
+        let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
+        tracing::info!("{}", session.describe());
+        tracing::info!("keys: 1 to 8 switch effects, 0 all of them, F2 captures timings, H lists all keys");
+        Ok(Box::new(session))
+    })
+}
+
+fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+    let request = Request { present: PresentChoice::Offscreen, ..request(options) };
+    let machine = Machine::open(&request, None)?;
+    machine.check_extent(extent(options))?;
+    say_why(&machine);
+    let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
+    withhold(&mut renderer, options);
+
+    // Without a display and without a word about what to keep, keep a picture and the timings.
+    let default_folder = (options.present != PresentChoice::Offscreen
+        && options.capture.is_none()
+        && options.screenshot.is_none())
+    .then(|| Capture::next_free(Path::new("handover")));
+    let folder: Option<PathBuf> = options.capture.clone().or(default_folder.clone());
+    let capture = folder.as_deref().map(open_capture).transpose()?;
+    let screenshot = options.screenshot.clone().or(default_folder.map(|folder| folder.join("frame.png")));
+    let frames = options.frames.unwrap_or(OFFSCREEN_FRAMES);
+    if options.present != PresentChoice::Offscreen {
+        println!("no display: {frames} frames are rendered offscreen");
+    }
+    let picture = screenshot.clone();
+    let keep =
+        Keep { frames: Some(frames), time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)), screenshot };
+    let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
+    tracing::info!("{}", session.describe());
+    while session.frame(&Input::default())? != Flow::Exit {}
+    session.closing().context("end the run")?;
+    if let Some(path) = picture {
+        println!("picture of the last frame: {}", path.display());
+    }
+    Ok(())
+}
+
+fn withhold(renderer: &mut crate::renderer::Renderer, options: &ViewOptions) {
+    if let Some(frame) = options.withhold_processed {
+        renderer.processor().withhold_from(crate::frame::FrameNumber::at(frame));
+    }
+}
