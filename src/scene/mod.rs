@@ -1,8 +1,53 @@
 //! What Vulkan draws before the hand-over: each scene writes `color` (linear light), most also the guides.
 
+mod camera;
+mod check;
+mod control;
+mod mesh;
+pub mod none;
+mod studio;
+#[cfg(test)]
+mod testing;
+
+use std::sync::Arc;
+
 use ash::vk;
 
-use crate::vulkan;
+use crate::vulkan::{self, Device};
+
+pub use camera::Camera;
+pub use check::{TagCheck, TagResult};
+pub use control::{CameraControl, CameraMove};
+pub use studio::Studio;
+
+/// Names of all scenes, the default first.
+pub const NAMES: [&str; 2] = [Studio::NAME, none::NoScene::NAME];
+
+/// Why a scene could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No scene has this name.
+    #[error("no scene is called `{name}`; there are: {}", NAMES.join(", "))]
+    UnknownName {
+        /// What was asked for.
+        name: String,
+    },
+    /// Vulkan failed.
+    #[error(transparent)]
+    Vulkan(#[from] vulkan::Error),
+}
+
+/// Makes a scene by its name. It has no targets yet.
+///
+/// # Errors
+/// [`Error::UnknownName`] with the names there are, or Vulkan's.
+pub fn create(name: &str, device: &Arc<Device>) -> Result<Box<dyn Scene>, Error> {
+    match name {
+        Studio::NAME => Ok(Box::new(Studio::new(device)?)),
+        none::NoScene::NAME => Ok(Box::new(none::NoScene::new(device)?)),
+        _ => Err(Error::UnknownName { name: name.to_owned() }),
+    }
+}
 
 /// One image that a scene writes.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +98,8 @@ pub struct SceneFrame {
     pub time: f32,
     /// Seconds since the frame before.
     pub time_delta: f32,
+    /// Where it is seen from.
+    pub camera: Camera,
 }
 
 /// Something that draws frames.

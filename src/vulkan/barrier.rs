@@ -173,6 +173,35 @@ impl Barriers {
         self
     }
 
+    /// A colour attachment of this pass becomes a texture of the next.
+    pub fn attachment_to_sampled(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (
+                Stage::COLOR_ATTACHMENT_OUTPUT,
+                Access::COLOR_ATTACHMENT_WRITE,
+                Layout::GENERAL,
+                SAME,
+            ),
+            (
+                Stage::FRAGMENT_SHADER,
+                Access::SHADER_SAMPLED_READ,
+                Layout::SHADER_READ_ONLY_OPTIMAL,
+                SAME,
+            ),
+        )
+    }
+
+    /// A sampled colour image is given up to be drawn into again by the same queue's next frame.
+    pub fn sampled_to_attachment(self, image: vk::Image) -> Self {
+        let access = Access::COLOR_ATTACHMENT_WRITE | Access::COLOR_ATTACHMENT_READ;
+        self.push(
+            image,
+            (Stage::FRAGMENT_SHADER, Access::NONE, Layout::UNDEFINED, SAME),
+            (Stage::COLOR_ATTACHMENT_OUTPUT, access, Layout::GENERAL, SAME),
+        )
+    }
+
     /// What the scene wrote (attachments or compute) goes to whoever runs the chain.
     pub fn release_to_chain(self, image: vk::Image, owner: ChainOwner, family: u32) -> Self {
         let stages = Stage::COLOR_ATTACHMENT_OUTPUT | Stage::COMPUTE_SHADER;

@@ -165,6 +165,19 @@ impl Device {
         self.scene_queue.raw != self.present_queue.raw
     }
 
+    /// Whether an OPTIMAL image of the format can be sampled with linear filtering.
+    pub fn filters_linearly(&self, format: vk::Format) -> bool {
+        // SAFETY: the physical device came from this instance, which the device keeps alive.
+        let properties = unsafe {
+            self.instance
+                .raw
+                .get_physical_device_format_properties(self.physical.raw, format)
+        };
+        properties
+            .optimal_tiling_features
+            .contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
+    }
+
     /// gpu-allocator, for everything that is not shared.
     pub(super) fn allocator(&self) -> MutexGuard<'_, Allocator> {
         // A panic while allocating leaves gpu-allocator's bookkeeping whole: it changes its lists last.
