@@ -20,9 +20,9 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::Plan;
 use crate::present::{Acquired, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
-use crate::scene::{Scene, SceneFrame};
+use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::FrameRecord;
-use crate::vulkan::barrier::{Barriers, transfer_to_host};
+use crate::vulkan::barrier::Barriers;
 use crate::vulkan::{CommandPool, Device, TimelineWait, TimestampPool};
 
 pub use error::Error;
@@ -61,6 +61,17 @@ pub enum Rendered {
     Skipped,
 }
 
+/// What [`Settings::check_tags`] found.
+#[derive(Debug, Clone, Default)]
+pub struct TagReport {
+    /// Frames checked.
+    pub frames: u64,
+    /// Texels checked.
+    pub texels: u64,
+    /// Frames with texels that were not what the scene `none` wrote for that very frame.
+    pub mismatches: Vec<(FrameNumber, TagResult)>,
+}
+
 /// What a slot keeps from one use to the next.
 struct Slot {
     scene_commands: CommandPool,
@@ -87,7 +98,7 @@ struct Pending {
 pub struct Renderer {
     presenter: Box<dyn Presenter>,
     present_pass: PresentPass,
-    tag_check: Option<crate::scene::TagCheck>,
+    tag_check: Option<TagCheck>,
     scene: Box<dyn Scene>,
     images: Vec<SlotImages>,
     processor: Box<dyn Processor>,
@@ -100,7 +111,7 @@ pub struct Renderer {
     needs_rebuild: bool,
     clock: HostClock,
     finished: Vec<FrameRecord>,
-    tag_mismatches: Vec<(FrameNumber, crate::scene::TagResult)>,
+    tags: TagReport,
     device: Arc<Device>,
 }
 
@@ -111,7 +122,11 @@ impl Renderer {
     /// [`Error::Overdue`] when the slot's previous frame does not come; a failed call.
     pub fn render_frame(&mut self, view: &View) -> Result<Rendered, Error> {
         if self.needs_rebuild || self.extent.width == 0 || self.extent.height == 0 {
-            return Ok(if self.needs_rebuild { Rendered::OutOfDate } else { Rendered::Skipped });
+            return Ok(if self.needs_rebuild {
+                Rendered::OutOfDate
+            } else {
+                Rendered::Skipped
+            });
         }
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
         let mut watch = Stopwatch::start(&self.clock);
@@ -129,8 +144,14 @@ impl Renderer {
         let frame = self.begin_frame(slot, &watch);
         let scene = self.record_scene(slot, frame, view)?;
         watch.recorded();
-        self.device.submit(self.device.scene_queue, scene, &[], &[self.timelines.rendered.at(frame.value())])?;
-        self.processor.enqueue(job(slot, frame, view, self.scene.writes_guides()))?;
+        self.device.submit(
+            self.device.scene_queue,
+            scene,
+            &[],
+            &[self.timelines.rendered.at(frame.value())],
+        )?;
+        self.processor
+            .enqueue(job(slot, frame, view, self.scene.writes_guides()))?;
         watch.submitted();
         self.keep_spans(slot, &watch);
 
@@ -149,7 +170,9 @@ impl Renderer {
     /// Submits and presents the oldest frame that is not on its way yet. All that the chain waits for and signals has
     /// been enqueued before.
     fn present_next(&mut self) -> Result<(), Error> {
-        let Some(Pending { frame, slot, target }) = self.pending.pop_front() else { return Ok(()) };
+        let Some(Pending { frame, slot, target }) = self.pending.pop_front() else {
+            return Ok(());
+        };
         let mut watch = Stopwatch::start(&self.clock);
         let commands = self.record_present(slot, target, frame)?;
         watch.recorded();
@@ -157,7 +180,8 @@ impl Renderer {
         waits.extend(self.presenter.wait(slot));
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
-        self.device.submit(self.device.present_queue, commands, &waits, &signals)?;
+        self.device
+            .submit(self.device.present_queue, commands, &waits, &signals)?;
         watch.submitted();
         if self.presenter.present(self.device.present_queue, slot, target)? == Presented::OutOfDate {
             self.needs_rebuild = true;
@@ -169,7 +193,9 @@ impl Renderer {
 
     /// Waits, within the limit, for the frame that used the slot last, and takes its measurements.
     fn retire(&mut self, slot: usize) -> Result<Option<FrameNumber>, Error> {
-        let Some(in_flight) = self.slots[slot].in_flight.take() else { return Ok(None) };
+        let Some(in_flight) = self.slots[slot].in_flight.take() else {
+            return Ok(None);
+        };
         let frame = in_flight.frame;
         if let Err(error) = self.wait_for(frame) {
             self.slots[slot].in_flight = Some(in_flight);
@@ -188,7 +214,9 @@ impl Renderer {
         if let Some(failure) = self.processor.failure() {
             return Err(failure.into());
         }
-        let Some((timeline, reached)) = self.timelines.overdue(frame)? else { return Ok(()) };
+        let Some((timeline, reached)) = self.timelines.overdue(frame)? else {
+            return Ok(());
+        };
         let blame = match timeline.name() {
             "rendered" => "Vulkan has not finished the scene: the GPU is overloaded or stopped".to_owned(),
             "processed" => format!(
@@ -208,17 +236,30 @@ impl Renderer {
     }
 
     fn record_scene(&mut self, slot: usize, frame: FrameNumber, view: &View) -> Result<vk::CommandBuffer, Error> {
-        let Slot { scene_commands, timestamps, .. } = &self.slots[slot];
+        let Slot {
+            scene_commands,
+            timestamps,
+            ..
+        } = &self.slots[slot];
         let images = &self.images[slot];
         let commands = scene_commands.begin()?;
         self.device.begin_label(commands, c"scene");
         write_stamp(timestamps.as_ref(), commands, SCENE_START);
-        self.scene.record(commands, slot, &SceneFrame { frame: frame.value(), ..view.scene });
+        self.scene.record(
+            commands,
+            slot,
+            &SceneFrame {
+                frame: frame.value(),
+                ..view.scene
+            },
+        );
         let (owner, family) = (self.processor.owner(), self.device.scene_queue.family);
         let written = if self.scene.writes_guides() { 5 } else { 1 };
         images.scene.all()[..written]
             .iter()
-            .fold(Barriers::new(), |barriers, target| barriers.release_to_chain(target.image, owner, family))
+            .fold(Barriers::new(), |barriers, target| {
+                barriers.release_to_chain(target.image, owner, family)
+            })
             .discard_to_chain(images.processed.image, owner)
             .record(&self.device, commands);
         write_stamp(timestamps.as_ref(), commands, SCENE_END);
@@ -228,7 +269,11 @@ impl Renderer {
     }
 
     fn record_present(&mut self, slot: usize, target: u32, frame: FrameNumber) -> Result<vk::CommandBuffer, Error> {
-        let Slot { present_commands, timestamps, .. } = &self.slots[slot];
+        let Slot {
+            present_commands,
+            timestamps,
+            ..
+        } = &self.slots[slot];
         let commands = present_commands.begin()?;
         self.device.begin_label(commands, c"present");
         write_stamp(timestamps.as_ref(), commands, PRESENT_START);
@@ -241,10 +286,10 @@ impl Renderer {
             .record(&self.device, commands);
         if let Some(check) = &self.tag_check {
             check.record(commands, slot, frame.value(), self.settings.check_complement);
-            transfer_to_host(&self.device, commands);
         }
         self.present_pass.record(commands, slot);
-        self.presenter.record(commands, slot, target, self.present_pass.screen(slot));
+        self.presenter
+            .record(commands, slot, target, self.present_pass.screen(slot));
         write_stamp(timestamps.as_ref(), commands, PRESENT_END);
         self.device.end_label(commands);
         present_commands.end()?;
@@ -270,9 +315,8 @@ impl Renderer {
 
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
-        let overlaps_on_one_queue = !self.device.has_present_queue()
-            && self.settings.schedule == Schedule::Pipelined
-            && self.slots.len() > 1;
+        let overlaps_on_one_queue =
+            !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
     }
 

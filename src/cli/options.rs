@@ -237,8 +237,25 @@ mod tests {
 
     #[test]
     fn sizes_are_two_numbers_in_range() {
-        assert_eq!(parse_size("1280x720"), Ok(Size { width: 1280, height: 720 }));
-        for wrong in ["0x720", "1280x0", "1280", "1280x", "x", "-1x5", "40000x1", "4294967296x1", "1.5x2", ""] {
+        assert_eq!(
+            parse_size("1280x720"),
+            Ok(Size {
+                width: 1280,
+                height: 720
+            })
+        );
+        for wrong in [
+            "0x720",
+            "1280x0",
+            "1280",
+            "1280x",
+            "x",
+            "-1x5",
+            "40000x1",
+            "4294967296x1",
+            "1.5x2",
+            "",
+        ] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }
     }

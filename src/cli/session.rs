@@ -19,7 +19,11 @@ use super::setup::Machine;
 
 /// Names of the effects, by catalogue index: the columns of a capture.
 pub(crate) fn effect_names() -> Vec<&'static str> {
-    catalogue().effects().iter().map(|effect| effect.name.as_str()).collect()
+    catalogue()
+        .effects()
+        .iter()
+        .map(|effect| effect.name.as_str())
+        .collect()
 }
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
@@ -75,7 +79,10 @@ impl ViewSession {
     pub fn describe(&mut self) -> String {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
-        let (in_flight, schedule) = (settings.frames_in_flight, format!("{:?}", settings.schedule).to_lowercase());
+        let (in_flight, schedule) = (
+            settings.frames_in_flight,
+            format!("{:?}", settings.schedule).to_lowercase(),
+        );
         format!(
             "{} | {} | {} | scene {}, {width}x{height} | {schedule}, {in_flight} in flight",
             self.machine.device.physical.name,
@@ -87,7 +94,10 @@ impl ViewSession {
 
     /// Seconds that pass with this frame.
     fn time_delta(&mut self) -> f32 {
-        let elapsed = self.last_frame_at.replace(Instant::now()).map_or(0.0, |last| last.elapsed().as_secs_f32());
+        let elapsed = self
+            .last_frame_at
+            .replace(Instant::now())
+            .map_or(0.0, |last| last.elapsed().as_secs_f32());
         let step = self.keep.time_step.unwrap_or(elapsed);
         if !self.is_paused {
             return step;
@@ -113,7 +123,15 @@ impl ViewSession {
         if input.dolly != 0.0 {
             self.camera.dolly(input.dolly);
         }
-        let HeldKeys { forward, back, left, right, up, down, .. } = input.held;
+        let HeldKeys {
+            forward,
+            back,
+            left,
+            right,
+            up,
+            down,
+            ..
+        } = input.held;
         let held = [
             (CameraMove::Forward, forward),
             (CameraMove::Back, back),
@@ -143,9 +161,17 @@ impl ViewSession {
     }
 
     fn effects_text(&self) -> String {
-        let active: Vec<_> =
-            self.chain.active().into_iter().map(|effect| catalogue().effects()[effect].name.as_str()).collect();
-        if active.is_empty() { "none".into() } else { active.join(", ") }
+        let active: Vec<_> = self
+            .chain
+            .active()
+            .into_iter()
+            .map(|effect| catalogue().effects()[effect].name.as_str())
+            .collect();
+        if active.is_empty() {
+            "none".into()
+        } else {
+            active.join(", ")
+        }
     }
 
     /// The catalogue index of the effect that a key stands for.
@@ -186,9 +212,13 @@ impl ViewSession {
 
     fn switch_scene(&mut self, by: i32) -> anyhow::Result<()> {
         let names = scene::NAMES;
-        let now = names.iter().position(|name| *name == self.renderer.scene_name()).unwrap_or_default();
+        let now = names
+            .iter()
+            .position(|name| *name == self.renderer.scene_name())
+            .unwrap_or_default();
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
-        self.renderer.set_scene(scene::create(names[next], &self.machine.device)?)?;
+        self.renderer
+            .set_scene(scene::create(names[next], &self.machine.device)?)?;
         tracing::info!("scene: {}", names[next]);
         Ok(())
     }
@@ -220,9 +250,16 @@ impl Session for ViewSession {
     fn frame(&mut self, input: &Input) -> anyhow::Result<Flow> {
         self.move_camera(input);
         let time_delta = self.time_delta();
-        let camera = self.camera.advance(self.time + time_delta, self.keep.time_step.unwrap_or(time_delta));
+        let camera = self
+            .camera
+            .advance(self.time + time_delta, self.keep.time_step.unwrap_or(time_delta));
         let view = View {
-            scene: SceneFrame { frame: 0, time: self.time + time_delta, time_delta, camera },
+            scene: SceneFrame {
+                frame: 0,
+                time: self.time + time_delta,
+                time_delta,
+                camera,
+            },
             plan: Arc::clone(&self.plan),
             pointer: input.pointer,
         };
@@ -236,7 +273,11 @@ impl Session for ViewSession {
         }
         self.keep_records();
         let last = self.renderer.last_frame().value();
-        Ok(if self.keep.frames.is_some_and(|frames| last >= frames) { Flow::Exit } else { Flow::Continue })
+        Ok(if self.keep.frames.is_some_and(|frames| last >= frames) {
+            Flow::Exit
+        } else {
+            Flow::Continue
+        })
     }
 
     fn act(&mut self, action: Action) -> anyhow::Result<()> {

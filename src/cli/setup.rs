@@ -56,7 +56,10 @@ impl Machine {
         let wants_surface = matches!(request.present, PresentChoice::Auto | PresentChoice::Swapchain);
         let window = window.filter(|_| wants_surface);
         let instance = Instance::new(&InstanceRequest {
-            surface_extensions: window.map(Surface::required_extensions).transpose()?.unwrap_or_default(),
+            surface_extensions: window
+                .map(Surface::required_extensions)
+                .transpose()?
+                .unwrap_or_default(),
             validate: request.validate,
             validate_if_present: cfg!(debug_assertions),
         })?;
@@ -66,14 +69,21 @@ impl Machine {
             let family = device.graphics_family()?.index;
             can_present(surface.as_ref()?, device, family).err()
         };
-        let export = DeviceRequest { export: true, swapchain: false }.extensions();
+        let export = DeviceRequest {
+            export: true,
+            swapchain: false,
+        }
+        .extensions();
         let obstacles = |device: &PhysicalDevice| {
             let needs_export = request.processor == ProcessorChoice::Cuda;
             let mut obstacles = device.missing(if needs_export { &export } else { &[] });
             obstacles.extend(cannot_present(device).filter(|_| need_swapchain));
             obstacles
         };
-        let cuda_devices = driver.as_ref().map(|driver| driver.devices.as_slice()).unwrap_or_default();
+        let cuda_devices = driver
+            .as_ref()
+            .map(|driver| driver.devices.as_slice())
+            .unwrap_or_default();
         let need_cuda = request.processor == ProcessorChoice::Cuda;
         let chosen = choose_device(
             &instance.physical_devices()?,
@@ -88,7 +98,12 @@ impl Machine {
         })?;
 
         let lacks = chosen.vulkan.missing(&export);
-        let cuda = driver.zip(chosen.cuda.clone().filter(|twin| twin.timeline_interop && lacks.is_empty()));
+        let cuda = driver.zip(
+            chosen
+                .cuda
+                .clone()
+                .filter(|twin| twin.timeline_interop && lacks.is_empty()),
+        );
         let without_cuda = match &cuda {
             None if request.processor != ProcessorChoice::Host => {
                 Some(why_no_cuda(&chosen, no_driver.as_ref(), &lacks))
@@ -97,17 +112,24 @@ impl Machine {
         };
         let without_swapchain = surface.as_ref().and_then(|_| cannot_present(&chosen.vulkan));
         let surface = surface.filter(|_| without_swapchain.is_none());
-        let device_request = DeviceRequest { export: cuda.is_some(), swapchain: surface.is_some() };
+        let device_request = DeviceRequest {
+            export: cuda.is_some(),
+            swapchain: surface.is_some(),
+        };
         let device = Device::new(&instance, chosen.vulkan, &device_request)?;
-        Ok(Self { device, cuda, without_cuda, surface, without_swapchain })
+        Ok(Self {
+            device,
+            cuda,
+            without_cuda,
+            surface,
+            without_swapchain,
+        })
     }
 
     /// The processor that the machine was opened for.
     pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
         Ok(match &self.cuda {
-            Some((driver, cuda)) => {
-                Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines, catalogue())?)
-            }
+            Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines, catalogue())?),
             None => Box::new(HostProcessor::new(&self.device, timelines)?),
         })
     }
@@ -118,19 +140,20 @@ impl Machine {
     }
 
     /// A renderer that shows frames with `presenter`.
-    pub fn renderer(
-        &self,
-        scene: &str,
-        presenter: Box<dyn Presenter>,
-        settings: Settings,
-    ) -> anyhow::Result<Renderer> {
+    pub fn renderer(&self, scene: &str, presenter: Box<dyn Presenter>, settings: Settings) -> anyhow::Result<Renderer> {
         let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
         let scene = scene::create(scene, &self.device).map_err(|error| match error {
             scene::Error::UnknownName { .. } => usage(error),
             error => error.into(),
         })?;
         let processor = self.processor(&timelines)?;
-        let parts = Parts { device: Arc::clone(&self.device), timelines, scene, processor, presenter };
+        let parts = Parts {
+            device: Arc::clone(&self.device),
+            timelines,
+            scene,
+            processor,
+            presenter,
+        };
         Ok(Renderer::new(parts, settings)?)
     }
 
@@ -142,7 +165,10 @@ impl Machine {
         slots: usize,
     ) -> anyhow::Result<Box<dyn Presenter>> {
         let size = window.inner_size();
-        let extent = vk::Extent2D { width: size.width, height: size.height };
+        let extent = vk::Extent2D {
+            width: size.width,
+            height: size.height,
+        };
         Ok(match self.surface.take() {
             Some(surface) => Box::new(Swapchain::new(&self.device, surface, vsync, extent, slots)?),
             None => Box::new(Software::new(&self.device, window, slots)?),
@@ -154,21 +180,28 @@ impl Machine {
         let limit = self.device.physical.limits.max_image_dimension2_d;
         if extent.width > limit || extent.height > limit {
             let (name, vk::Extent2D { width, height }) = (&self.device.physical.name, extent);
-            return Err(usage(format!("--size {width}x{height}: {name} has images of up to {limit}x{limit}")));
+            return Err(usage(format!(
+                "--size {width}x{height}: {name} has images of up to {limit}x{limit}"
+            )));
         }
         Ok(())
     }
 
     /// Ends a run: an error when the validation layer counted errors.
     pub fn check_validation(&self) -> anyhow::Result<()> {
-        let Some(log) = &self.device.instance.validation else { return Ok(()) };
+        let Some(log) = &self.device.instance.validation else {
+            return Ok(());
+        };
         let counts = log.counts();
         tracing::debug!("validation: {counts:?}");
         if counts.errors == 0 {
             return Ok(());
         }
         let first = log.first_error().unwrap_or_default();
-        anyhow::bail!("the validation layer counted {} errors; the first: {first}", counts.errors)
+        anyhow::bail!(
+            "the validation layer counted {} errors; the first: {first}",
+            counts.errors
+        )
     }
 }
 

@@ -36,12 +36,20 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
              answers: use --present offscreen",
         ));
     }
-    if has_window { in_window(options, chain) } else { offscreen(options, chain) }
+    if has_window {
+        in_window(options, chain)
+    } else {
+        offscreen(options, chain)
+    }
 }
 
 /// The chain with the named effects on.
 fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
-    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    let names: Vec<_> = names
+        .iter()
+        .map(|name| name.trim())
+        .filter(|name| !name.is_empty())
+        .collect();
     if names == ["none"] {
         return Ok(Chain::new(catalogue()));
     }
@@ -49,12 +57,25 @@ fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
 }
 
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
-    if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
-        return Err(usage(format!("--screenshot {}: pictures are PNG, so its name must end in .png", path.display())));
+    if path
+        .extension()
+        .is_none_or(|extension| !extension.eq_ignore_ascii_case("png"))
+    {
+        return Err(usage(format!(
+            "--screenshot {}: pictures are PNG, so its name must end in .png",
+            path.display()
+        )));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     if path.is_dir() || !folder.is_dir() {
-        let reason = if path.is_dir() { "it is a folder" } else { "its folder does not exist" };
+        let reason = if path.is_dir() {
+            "it is a folder"
+        } else {
+            "its folder does not exist"
+        };
         return Err(usage(format!("--screenshot {}: {reason}", path.display())));
     }
     Ok(())
@@ -81,7 +102,10 @@ fn settings(options: &ViewOptions) -> Settings {
 }
 
 fn extent(options: &ViewOptions) -> vk::Extent2D {
-    vk::Extent2D { width: options.size.width, height: options.size.height }
+    vk::Extent2D {
+        width: options.size.width,
+        height: options.size.height,
+    }
 }
 
 /// Makes the folder of a capture before anything else can fail half-way.
@@ -128,7 +152,10 @@ fn in_window(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
 }
 
 fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
-    let request = Request { present: PresentChoice::Offscreen, ..request(options) };
+    let request = Request {
+        present: PresentChoice::Offscreen,
+        ..request(options)
+    };
     let machine = Machine::open(&request, None)?;
     machine.check_extent(extent(options))?;
     say_why(&machine);
@@ -136,20 +163,25 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
     withhold(&mut renderer, options);
 
     // Without a display and without a word about what to keep, keep a picture and the timings.
-    let default_folder = (options.present != PresentChoice::Offscreen
-        && options.capture.is_none()
-        && options.screenshot.is_none())
-    .then(|| Capture::next_free(Path::new("handover")));
+    let default_folder =
+        (options.present != PresentChoice::Offscreen && options.capture.is_none() && options.screenshot.is_none())
+            .then(|| Capture::next_free(Path::new("handover")));
     let folder: Option<PathBuf> = options.capture.clone().or(default_folder.clone());
     let capture = folder.as_deref().map(open_capture).transpose()?;
-    let screenshot = options.screenshot.clone().or(default_folder.map(|folder| folder.join("frame.png")));
+    let screenshot = options
+        .screenshot
+        .clone()
+        .or(default_folder.map(|folder| folder.join("frame.png")));
     let frames = options.frames.unwrap_or(OFFSCREEN_FRAMES);
     if options.present != PresentChoice::Offscreen {
         println!("no display: {frames} frames are rendered offscreen");
     }
     let picture = screenshot.clone();
-    let keep =
-        Keep { frames: Some(frames), time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)), screenshot };
+    let keep = Keep {
+        frames: Some(frames),
+        time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)),
+        screenshot,
+    };
     let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
     tracing::info!("{}", session.describe());
     while session.frame(&Input::default())? != Flow::Exit {}

@@ -35,8 +35,10 @@ pub fn prove_clock(
     let cuda_to_cuda = SharedTimeline::import(device, context, &to_cuda)?;
     let cuda_to_vulkan = SharedTimeline::import(device, context, &to_vulkan)?;
     let mut stamps = Stamps::new(context, 1)?;
-    let (before, after) =
-        (CommandPool::new(device, queue, "clock proof: before")?, CommandPool::new(device, queue, "clock proof: after")?);
+    let (before, after) = (
+        CommandPool::new(device, queue, "clock proof: before")?,
+        CommandPool::new(device, queue, "clock proof: after")?,
+    );
 
     let mut rounds = Vec::new();
     for round in 1..=ROUNDS {
@@ -62,7 +64,11 @@ pub fn prove_clock(
             return Ok(ClockRelation::Unrelated);
         }
         if let ([Some(before), Some(after)], Some(between)) = (timestamps.read()?.as_slice(), stamps.read(0)) {
-            rounds.push(Round { before: *before, between, after: *after });
+            rounds.push(Round {
+                before: *before,
+                between,
+                after: *after,
+            });
         }
     }
     Ok(ClockRelation::from_rounds(&rounds))

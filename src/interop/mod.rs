@@ -16,6 +16,7 @@
 //! SAFETY comments here rely on the rules V1 to V4 of [`crate::vulkan`] and C1 to C4 of [`crate::cuda`].
 
 mod clock_proof;
+mod descriptors;
 mod device_match;
 mod error;
 mod format;
@@ -24,6 +25,7 @@ mod shared_image;
 mod shared_timeline;
 
 pub use clock_proof::prove_clock;
+pub use descriptors::open_descriptors;
 pub use device_match::{Candidate, choose_device, uuid_text};
 pub use error::Error;
 pub use format::SharedFormat;

@@ -26,11 +26,20 @@ impl PresentPass {
     /// A failed call.
     pub fn new(device: &Arc<Device>) -> Result<Self, Error> {
         let compute = vk::ShaderStageFlags::COMPUTE;
-        let bindings = [(vk::DescriptorType::SAMPLED_IMAGE, compute), (vk::DescriptorType::STORAGE_IMAGE, compute)];
+        let bindings = [
+            (vk::DescriptorType::SAMPLED_IMAGE, compute),
+            (vk::DescriptorType::STORAGE_IMAGE, compute),
+        ];
         let layout = PipelineLayout::new(device, &bindings, compute, 0, "present pass")?;
         let module = ShaderModule::new(device, "present.wgsl", shaders::PRESENT)?;
         let pipeline = ComputePipeline::new(device, &layout, &module, c"main", "present pass")?;
-        Ok(Self { screens: Vec::new(), sets: None, pipeline, layout, device: Arc::clone(device) })
+        Ok(Self {
+            screens: Vec::new(),
+            sets: None,
+            pipeline,
+            layout,
+            device: Arc::clone(device),
+        })
     }
 
     /// New images of a new extent, one of `processed` a slot. The GPU is idle.
@@ -60,8 +69,11 @@ impl PresentPass {
     pub fn record(&self, commands: vk::CommandBuffer, slot: usize) {
         let Some(sets) = &self.sets else { return };
         let screen = &self.screens[slot];
-        Barriers::new().discard_for_compute(screen.raw).record(&self.device, commands);
-        self.pipeline.dispatch(commands, &self.layout, sets.sets[slot], screen.description.extent);
+        Barriers::new()
+            .discard_for_compute(screen.raw)
+            .record(&self.device, commands);
+        self.pipeline
+            .dispatch(commands, &self.layout, sets.sets[slot], screen.description.extent);
     }
 
     /// The screen image of a slot: GENERAL once recorded.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ash::vk;
 
 use crate::cuda::{
-    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps, is_idle, launch,
+    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps,
+    is_idle, launch,
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedTimeline, prove_clock};
@@ -95,7 +96,8 @@ impl CudaProcessor {
                 Some(place) => place,
                 None => {
                     let extent = extent_divided([self.extent.width, self.extent.height], image.divisor);
-                    self.scratch.push((image.divisor, CudaImage::new(&self.context, extent)?));
+                    self.scratch
+                        .push((image.divisor, CudaImage::new(&self.context, extent)?));
                     self.scratch.len() - 1
                 }
             };
@@ -124,7 +126,13 @@ impl CudaProcessor {
                 image_of(&image.views, image.extent)
             }
         };
-        let guide = |index: usize| if job.has_guides { shared(index) } else { Image::default() };
+        let guide = |index: usize| {
+            if job.has_guides {
+                shared(index)
+            } else {
+                Image::default()
+            }
+        };
         let pass = Pass {
             source: image(item.source),
             second: item.second.map(image).unwrap_or_default(),
@@ -145,7 +153,11 @@ impl CudaProcessor {
 
 /// An image as a kernel sees it.
 pub(crate) fn image_of(views: &ImageViews, extent: [u32; 2]) -> Image {
-    Image { surface: views.surface, texture: views.texture, extent }
+    Image {
+        surface: views.surface,
+        texture: views.texture,
+        extent,
+    }
 }
 
 /// Stamps of a slot: chain start, chain end.
@@ -193,7 +205,11 @@ impl Processor for CudaProcessor {
                 view: images[index].vulkan.view,
             })));
             let events = (0..=self.kernels.effects()).map(|_| Event::new(&self.context));
-            self.slots.push(Slot { images, events: events.collect::<Result<_, _>>()?, effects: Vec::new() });
+            self.slots.push(Slot {
+                images,
+                events: events.collect::<Result<_, _>>()?,
+                effects: Vec::new(),
+            });
         }
         Ok(targets)
     }
@@ -225,7 +241,11 @@ impl Processor for CudaProcessor {
     fn times(&mut self, slot: usize) -> ChainTimes {
         let Slot { events, effects, .. } = &self.slots[slot];
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
-        let stamp = |index: usize| self.stamps.as_ref().and_then(|stamps| stamps.read(slot * STAMPS + index));
+        let stamp = |index: usize| {
+            self.stamps
+                .as_ref()
+                .and_then(|stamps| stamps.read(slot * STAMPS + index))
+        };
         let (start, end) = (stamp(0), stamp(1));
         ChainTimes {
             start_ns: start.and_then(|stamp| self.clock.convert(stamp)),
@@ -241,7 +261,11 @@ impl Processor for CudaProcessor {
 
     fn failure(&mut self) -> Option<Error> {
         // A fault shows in every later call on the context.
-        self.context.bind_to_thread().during(|| "bind the CUDA context").err().map(Error::from)
+        self.context
+            .bind_to_thread()
+            .during(|| "bind the CUDA context")
+            .err()
+            .map(Error::from)
     }
 }
 
@@ -292,9 +316,15 @@ impl Kernels {
                 reason: "has no PTX: run scripts/compile-kernels".into(),
             })?;
             let module = Module::load(context, ptx, &effect.name)?;
-            effect.passes.iter().map(|pass| Ok((module.function(&pass.entry)?, pass.block))).collect()
+            effect
+                .passes
+                .iter()
+                .map(|pass| Ok((module.function(&pass.entry)?, pass.block)))
+                .collect()
         });
-        Ok(Self { functions: functions.collect::<Result<_, Error>>()? })
+        Ok(Self {
+            functions: functions.collect::<Result<_, Error>>()?,
+        })
     }
 
     /// How many effects there are, hidden ones among them.

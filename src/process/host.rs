@@ -87,9 +87,15 @@ impl HostProcessor {
         let thread = std::thread::Builder::new()
             .name("chain".into())
             .spawn(move || on_thread.run(&receiver))
-            .map_err(|error| Error::Stopped { reason: error.to_string() })?;
+            .map_err(|error| Error::Stopped {
+                reason: error.to_string(),
+            })?;
         Ok(Self {
-            worker: Worker { sender: Some(sender), shared, thread: Some(thread) },
+            worker: Worker {
+                sender: Some(sender),
+                shared,
+                thread: Some(thread),
+            },
             images: Vec::new(),
             extent: vk::Extent2D::default(),
             mapped: Vec::new(),
@@ -132,19 +138,32 @@ impl Processor for HostProcessor {
         *lock(&self.worker.shared.times) = vec![ChainTimes::default(); slots];
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {
-            let mut of_slot = [Target { image: vk::Image::null(), view: vk::ImageView::null() }; SLOT_IMAGES.len()];
+            let mut of_slot = [Target {
+                image: vk::Image::null(),
+                view: vk::ImageView::null(),
+            }; SLOT_IMAGES.len()];
             let mut addresses = Vec::with_capacity(SLOT_IMAGES.len());
             for (target, (name, format, usage)) in of_slot.iter_mut().zip(SLOT_IMAGES) {
                 let format = format.vulkan();
-                let description = ImageDescription { extent, format, usage, tiling: vk::ImageTiling::LINEAR };
-                let image =
-                    DedicatedImage::host_visible(&self.device, description, &format!("{name} of slot {slot}"))?;
+                let description = ImageDescription {
+                    extent,
+                    format,
+                    usage,
+                    tiling: vk::ImageTiling::LINEAR,
+                };
+                let image = DedicatedImage::host_visible(&self.device, description, &format!("{name} of slot {slot}"))?;
                 let (start, row_pitch) = image.map()?;
                 addresses.push(Mapped { start, row_pitch });
-                *target = Target { image: image.raw, view: image.view };
+                *target = Target {
+                    image: image.raw,
+                    view: image.view,
+                };
                 self.images.push(image);
             }
-            self.mapped.push(MappedSlot { color: addresses[0], processed: addresses[SLOT_IMAGES.len() - 1] });
+            self.mapped.push(MappedSlot {
+                color: addresses[0],
+                processed: addresses[SLOT_IMAGES.len() - 1],
+            });
             targets.push(SlotImages::from_targets(of_slot));
         }
         Ok(targets)
@@ -154,9 +173,23 @@ impl Processor for HostProcessor {
         if let Some(error) = self.failure() {
             return Err(error);
         }
-        let work = Work { slot: self.mapped[job.slot], extent: self.extent, job };
-        let sent = self.worker.sender.as_ref().is_some_and(|sender| sender.send(work).is_ok());
-        if sent { Ok(()) } else { Err(Error::Stopped { reason: "it takes no more frames".into() }) }
+        let work = Work {
+            slot: self.mapped[job.slot],
+            extent: self.extent,
+            job,
+        };
+        let sent = self
+            .worker
+            .sender
+            .as_ref()
+            .is_some_and(|sender| sender.send(work).is_ok());
+        if sent {
+            Ok(())
+        } else {
+            Err(Error::Stopped {
+                reason: "it takes no more frames".into(),
+            })
+        }
     }
 
     fn times(&mut self, slot: usize) -> ChainTimes {
@@ -168,7 +201,9 @@ impl Processor for HostProcessor {
     }
 
     fn failure(&mut self) -> Option<Error> {
-        lock(&self.worker.shared.failure).clone().map(|reason| Error::Stopped { reason })
+        lock(&self.worker.shared.failure)
+            .clone()
+            .map(|reason| Error::Stopped { reason })
     }
 }
 
@@ -209,7 +244,10 @@ impl Shared {
                 std::slice::from_raw_parts_mut(slot.processed.start, bytes(&slot.processed)),
             )
         };
-        let color = MappedImage { bytes: color, pitch: slot.color.row_pitch };
+        let color = MappedImage {
+            bytes: color,
+            pitch: slot.color.row_pitch,
+        };
         let processed = (processed, slot.processed.row_pitch);
         let mut images = HostImages::new([extent.width, extent.height], color, processed, scratch).map_err(stopped)?;
         let parameters = FrameParameters {
@@ -225,7 +263,10 @@ impl Shared {
             start_ns: calibration.map(|calibration| calibration.device_from_host(start)),
             end_ns: calibration.map(|calibration| calibration.device_from_host(end)),
             chain_ms: Some((end - start) as f64 * 1e-6),
-            effects: effects.into_iter().map(|(effect, time)| (effect, Some(time.as_secs_f64() * 1e3))).collect(),
+            effects: effects
+                .into_iter()
+                .map(|(effect, time)| (effect, Some(time.as_secs_f64() * 1e3)))
+                .collect(),
         };
         if job.frame.value() < self.withheld_from.load(Ordering::Relaxed) {
             self.timelines.processed.signal(job.frame.value())?;
@@ -247,7 +288,9 @@ impl Drop for Worker {
 }
 
 fn stopped(error: impl std::error::Error) -> Error {
-    Error::Stopped { reason: error.to_string() }
+    Error::Stopped {
+        reason: error.to_string(),
+    }
 }
 
 /// A panic of the thread leaves plain values behind: they may be read.

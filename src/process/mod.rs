@@ -5,6 +5,7 @@
 
 mod cuda;
 mod host;
+mod once;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::{interop, vulkan};
 
 pub use cuda::CudaProcessor;
 pub use host::HostProcessor;
+pub use once::CudaOnce;
 
 /// An error of running the chain.
 #[derive(Debug, thiserror::Error)]
@@ -63,12 +65,10 @@ pub struct SlotImages {
 /// `color` can be an attachment of a raster scene or a storage image of a compute scene; all can be sampled and copied.
 const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
     use vk::ImageUsageFlags as Usage;
-    let written = Usage::from_raw(
-        Usage::COLOR_ATTACHMENT.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw(),
-    );
+    let written =
+        Usage::from_raw(Usage::COLOR_ATTACHMENT.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
     let color = Usage::from_raw(written.as_raw() | Usage::STORAGE.as_raw());
-    let processed =
-        Usage::from_raw(Usage::STORAGE.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
+    let processed = Usage::from_raw(Usage::STORAGE.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
     [
         ("color", SharedFormat::Rgba16Float, color),
         ("depth", SharedFormat::R32Float, written),
@@ -81,7 +81,16 @@ const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
 
 impl SlotImages {
     fn from_targets([color, depth, normal, albedo, motion, processed]: [Target; 6]) -> Self {
-        Self { scene: SceneTargets { color, depth, normal, albedo, motion }, processed }
+        Self {
+            scene: SceneTargets {
+                color,
+                depth,
+                normal,
+                albedo,
+                motion,
+            },
+            processed,
+        }
     }
 }
 

@@ -25,7 +25,11 @@ impl HostClock {
     /// # Errors
     /// A failed call.
     pub fn new(device: &Device) -> Result<Self, Error> {
-        Ok(Self { origin_ns: host_ns(), calibration: device.calibrate()?, last_present_ns: None })
+        Ok(Self {
+            origin_ns: host_ns(),
+            calibration: device.calibrate()?,
+            last_present_ns: None,
+        })
     }
 
     fn recalibrate(&mut self, device: &Device) -> Result<(), Error> {
@@ -49,7 +53,14 @@ impl Stopwatch {
     pub(super) fn start(clock: &HostClock) -> Self {
         let now = host_ns();
         let start = Duration::from_nanos(now - clock.origin_ns);
-        Self { start_ns: now, last_ns: now, spans: FrameRecord { start, ..FrameRecord::default() } }
+        Self {
+            start_ns: now,
+            last_ns: now,
+            spans: FrameRecord {
+                start,
+                ..FrameRecord::default()
+            },
+        }
     }
 
     fn lap_ms(&mut self) -> f64 {
@@ -86,15 +97,25 @@ impl Renderer {
     pub(super) fn begin_frame(&mut self, slot: usize, watch: &Stopwatch) -> FrameNumber {
         let frame = self.last_frame.next();
         self.last_frame = frame;
-        let record = FrameRecord { frame: frame.value(), ..watch.spans.clone() };
-        self.slots[slot].in_flight = Some(InFlight { frame, record, start_ns: watch.start_ns });
+        let record = FrameRecord {
+            frame: frame.value(),
+            ..watch.spans.clone()
+        };
+        self.slots[slot].in_flight = Some(InFlight {
+            frame,
+            record,
+            start_ns: watch.start_ns,
+        });
         frame
     }
 
     /// Keeps the spans up to the scene's submission.
     pub(super) fn keep_spans(&mut self, slot: usize, watch: &Stopwatch) {
         if let Some(InFlight { frame, record, .. }) = &mut self.slots[slot].in_flight {
-            *record = FrameRecord { frame: frame.value(), ..watch.spans.clone() };
+            *record = FrameRecord {
+                frame: frame.value(),
+                ..watch.spans.clone()
+            };
         }
     }
 
@@ -116,7 +137,11 @@ impl Renderer {
 
     /// Completes the record of a retired frame from the GPU's stamps. Reads only what is there: nothing waits.
     pub(super) fn measure(&mut self, slot: usize, in_flight: InFlight) -> Result<(), Error> {
-        let InFlight { frame, mut record, start_ns } = in_flight;
+        let InFlight {
+            frame,
+            mut record,
+            start_ns,
+        } = in_flight;
         let stamps = match &self.slots[slot].timestamps {
             Some(timestamps) => {
                 let stamps = timestamps.read()?;
@@ -128,7 +153,11 @@ impl Renderer {
         let stamp = |index: u32| stamps.get(index as usize).copied().flatten();
         let chain = self.processor.times(slot);
         fill_gpu_spans(&mut record, stamp, &chain);
-        let chain_busy_ms = if self.processor.is_on_gpu() { record.chain_ms } else { Some(0.0) };
+        let chain_busy_ms = if self.processor.is_on_gpu() {
+            record.chain_ms
+        } else {
+            Some(0.0)
+        };
         record.gpu_busy_ms = sum([record.scene_ms, chain_busy_ms, record.present_gpu_ms]);
 
         let since_start = |stamp: Option<u64>| {
@@ -142,12 +171,14 @@ impl Renderer {
             record.kernels_ms[effect] = milliseconds;
         }
         self.clock.recalibrate(&self.device)?;
-        if let Some(check) = &self.tag_check {
+        if let Some(check) = &mut self.tag_check {
             let result = check.read(slot);
-            if result.mismatches != 0 {
-                self.tag_mismatches.push((frame, result));
-            }
             check.reset(slot);
+            self.tags.frames += 1;
+            self.tags.texels += u64::from(result.checked);
+            if result.mismatches != 0 {
+                self.tags.mismatches.push((frame, result));
+            }
         }
         self.finished.push(record);
         Ok(())
@@ -195,7 +226,11 @@ mod tests {
         assert!((total - 8.5).abs() < 1e-9, "{total}");
 
         // Clocks that could not be related: the chain is known, the hand-overs are not.
-        let unrelated = ChainTimes { start_ns: None, end_ns: None, ..chain };
+        let unrelated = ChainTimes {
+            start_ns: None,
+            end_ns: None,
+            ..chain
+        };
         fill_gpu_spans(&mut record, |index| stamps[index as usize], &unrelated);
         assert_eq!((record.handover_to_cuda_ms, record.handover_to_vulkan_ms), (None, None));
         assert_eq!(record.chain_ms, Some(5.69));

@@ -9,12 +9,12 @@ use ash::vk;
 use crate::frame::{FrameNumber, Timelines};
 use crate::present::{PresentPass, Presenter};
 use crate::process::Processor;
-use crate::scene::{Scene, TagCheck, TagResult};
+use crate::scene::{Scene, TagCheck};
 use crate::timing::FrameRecord;
 use crate::vulkan::barrier::{Barriers, transfer_to_host};
 use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, ResultExt, TimestampPool};
 
-use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS};
+use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS, TagReport};
 
 /// How frames are made.
 #[derive(Debug, Clone)]
@@ -53,7 +53,13 @@ impl Renderer {
     /// # Errors
     /// What cannot be shared, no memory, or a failed call.
     pub fn new(parts: Parts, settings: Settings) -> Result<Self, Error> {
-        let Parts { device, timelines, scene, processor, presenter } = parts;
+        let Parts {
+            device,
+            timelines,
+            scene,
+            processor,
+            presenter,
+        } = parts;
         let slots = (0..settings.frames_in_flight)
             .map(|slot| {
                 let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
@@ -66,8 +72,11 @@ impl Renderer {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let tag_check =
-            if settings.check_tags { Some(TagCheck::new(&device, settings.frames_in_flight)?) } else { None };
+        let tag_check = if settings.check_tags {
+            Some(TagCheck::new(&device, settings.frames_in_flight)?)
+        } else {
+            None
+        };
         let window = presenter.extent();
         let mut renderer = Self {
             presenter,
@@ -85,7 +94,7 @@ impl Renderer {
             needs_rebuild: false,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
-            tag_mismatches: Vec::new(),
+            tags: TagReport::default(),
             device,
         };
         renderer.resize(window)?;
@@ -104,15 +113,19 @@ impl Renderer {
         let extent = self.presenter.extent();
         if extent == self.extent || extent.width == 0 || extent.height == 0 {
             // Nothing to draw while minimized: the images of the old extent stay until there is a new one.
-            self.extent = if extent == self.extent { extent } else { vk::Extent2D::default() };
+            self.extent = if extent == self.extent {
+                extent
+            } else {
+                vk::Extent2D::default()
+            };
             return Ok(());
         }
         self.images = self.processor.retarget(extent, self.slots.len())?;
         let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
         self.present_pass.retarget(&processed, extent)?;
-        if let Some(check) = &self.tag_check {
+        if let Some(check) = &mut self.tag_check {
             for (slot, view) in processed.iter().enumerate() {
-                check.set_image(slot, *view);
+                check.set_image(slot, *view, extent);
             }
         }
         self.extent = extent;
@@ -155,9 +168,9 @@ impl Renderer {
         std::mem::take(&mut self.finished)
     }
 
-    /// Frames in which a texel was not what the scene `none` wrote for that frame.
-    pub fn tag_mismatches(&self) -> &[(FrameNumber, TagResult)] {
-        &self.tag_mismatches
+    /// What the check of the tags found so far.
+    pub fn tags(&self) -> &TagReport {
+        &self.tags
     }
 
     /// The last frame that was begun.
@@ -202,18 +215,25 @@ impl Renderer {
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
         CommandPool::run_once(&self.device, self.device.present_queue, |commands| {
-            Barriers::new().screen_to_transfer(screen.raw).record(&self.device, commands);
+            Barriers::new()
+                .screen_to_transfer(screen.raw)
+                .record(&self.device, commands);
             let layers = vk::ImageSubresourceLayers {
                 aspect_mask: vk::ImageAspectFlags::COLOR,
                 mip_level: 0,
                 base_array_layer: 0,
                 layer_count: 1,
             };
-            let region =
-                [vk::BufferImageCopy::default().image_extent(self.extent.into()).image_subresource(layers)];
+            let region = [vk::BufferImageCopy::default()
+                .image_extent(self.extent.into())
+                .image_subresource(layers)];
             let layout = vk::ImageLayout::GENERAL;
             // SAFETY: all frames have retired, and `run_once` waits: both objects are alive and otherwise unused.
-            unsafe { self.device.raw.cmd_copy_image_to_buffer(commands, screen.raw, layout, buffer.raw, &region) };
+            unsafe {
+                self.device
+                    .raw
+                    .cmd_copy_image_to_buffer(commands, screen.raw, layout, buffer.raw, &region)
+            };
             transfer_to_host(&self.device, commands);
         })?;
         image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())

@@ -128,6 +128,8 @@ impl TagCheck {
             mismatches: 0,
             first: Counters::NO_MISMATCH,
         };
-        self.results[slot].bytes_mut().copy_from_slice(bytemuck::bytes_of(&zero));
+        self.results[slot]
+            .bytes_mut()
+            .copy_from_slice(bytemuck::bytes_of(&zero));
     }
 }

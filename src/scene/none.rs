@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn values_and_their_complements_are_exact_in_half_floats() {
         for value in 0..2048 {
-            for exact in texel(value, value, u64::from(value)).into_iter().flat_map(|v| [v, 1.0 - v]) {
+            for exact in texel(value, value, u64::from(value))
+                .into_iter()
+                .flat_map(|v| [v, 1.0 - v])
+            {
                 assert_eq!(f16::from_f32(exact).to_f32(), exact);
             }
         }

@@ -25,9 +25,9 @@ impl Bench {
         let instance = instance.unwrap_or_else(|error| {
             panic!("{error}\nscripts/test installs a software driver and the validation layer")
         });
-        let physical = instance.physical_devices().unwrap_or_else(|error| {
-            panic!("{error}\nscripts/test installs a software driver")
-        });
+        let physical = instance
+            .physical_devices()
+            .unwrap_or_else(|error| panic!("{error}\nscripts/test installs a software driver"));
         let physical = physical.into_iter().find(|physical| physical.missing(&[]).is_empty());
         let physical = physical.expect("no Vulkan device here will do: scripts/test installs a software driver");
         let device = Device::new(&instance, physical, &DeviceRequest::default()).unwrap();
@@ -61,7 +61,12 @@ impl TestTargets {
             | vk::ImageUsageFlags::TRANSFER_SRC;
         let image = |format| {
             let tiling = vk::ImageTiling::OPTIMAL;
-            let description = ImageDescription { extent, format, usage, tiling };
+            let description = ImageDescription {
+                extent,
+                format,
+                usage,
+                tiling,
+            };
             Image::new(&bench.device, description, "test target").unwrap()
         };
         Self {

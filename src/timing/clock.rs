@@ -38,14 +38,19 @@ impl ClockRelation {
         let difference = |a: u64, b: u64| a.wrapping_sub(b).cast_signed();
         let lowest = rounds.iter().map(|round| difference(round.before, round.between)).max();
         let highest = rounds.iter().map(|round| difference(round.after, round.between)).min();
-        let (Some(lowest), Some(highest)) = (lowest, highest) else { return Self::Unrelated };
+        let (Some(lowest), Some(highest)) = (lowest, highest) else {
+            return Self::Unrelated;
+        };
         let width_ns = highest.saturating_sub(lowest);
         if width_ns < 0 {
             Self::Unrelated
         } else if lowest <= 0 && 0 <= highest {
             Self::Shared { width_ns }
         } else {
-            Self::Corrected { offset_ns: lowest + width_ns / 2, width_ns }
+            Self::Corrected {
+                offset_ns: lowest + width_ns / 2,
+                width_ns,
+            }
         }
     }
 
@@ -68,28 +73,43 @@ mod tests {
             .map(|round| {
                 let start = 1_000_000_000 + round * 400_000;
                 let between = (start + 150_000 + round * 37 - offset - drift * round).cast_unsigned();
-                Round { before: start.cast_unsigned(), between, after: (start + 310_000).cast_unsigned() }
+                Round {
+                    before: start.cast_unsigned(),
+                    between,
+                    after: (start + 310_000).cast_unsigned(),
+                }
             })
             .collect()
     }
 
     #[test]
     fn one_clock_is_seen_as_one() {
-        assert!(matches!(ClockRelation::from_rounds(&rounds(0, 0)), ClockRelation::Shared { .. }));
+        assert!(matches!(
+            ClockRelation::from_rounds(&rounds(0, 0)),
+            ClockRelation::Shared { .. }
+        ));
     }
 
     #[test]
     fn an_offset_is_corrected_within_its_width() {
         let offset = -123_456_789_000;
         let relation = ClockRelation::from_rounds(&rounds(offset, 0));
-        let ClockRelation::Corrected { offset_ns, width_ns } = relation else { panic!("{relation:?}") };
+        let ClockRelation::Corrected { offset_ns, width_ns } = relation else {
+            panic!("{relation:?}")
+        };
         assert!((offset_ns - offset).abs() <= width_ns, "{offset_ns} ± {width_ns}");
-        assert_eq!(relation.convert(200_000_000_000), Some((200_000_000_000 + offset_ns).cast_unsigned()));
+        assert_eq!(
+            relation.convert(200_000_000_000),
+            Some((200_000_000_000 + offset_ns).cast_unsigned())
+        );
     }
 
     #[test]
     fn clocks_of_different_speed_and_no_rounds_are_unrelated() {
-        assert_eq!(ClockRelation::from_rounds(&rounds(5_000_000, 50_000)), ClockRelation::Unrelated);
+        assert_eq!(
+            ClockRelation::from_rounds(&rounds(5_000_000, 50_000)),
+            ClockRelation::Unrelated
+        );
         assert_eq!(ClockRelation::from_rounds(&[]), ClockRelation::Unrelated);
         assert_eq!(ClockRelation::Unrelated.convert(1), None);
     }

@@ -13,8 +13,8 @@ pub mod record;
 pub mod statistics;
 pub mod table;
 
-pub use clock::ClockRelation;
 pub use capture::{Capture, CaptureError, Written};
+pub use clock::ClockRelation;
 pub use frames_csv::Sheet;
 pub use history::History;
 pub use record::{FrameRecord, milliseconds};

@@ -40,12 +40,17 @@ impl Device {
     /// # Errors
     /// A failed call.
     pub fn calibrate(&self) -> Result<Option<Calibration>, Error> {
-        let Some(functions) = &self.calibrated_timestamps else { return Ok(None) };
+        let Some(functions) = &self.calibrated_timestamps else {
+            return Ok(None);
+        };
         let domain = |time_domain| vk::CalibratedTimestampInfoEXT::default().time_domain(time_domain);
-        let infos = [domain(vk::TimeDomainEXT::DEVICE), domain(vk::TimeDomainEXT::CLOCK_MONOTONIC)];
+        let infos = [
+            domain(vk::TimeDomainEXT::DEVICE),
+            domain(vk::TimeDomainEXT::CLOCK_MONOTONIC),
+        ];
         // SAFETY: V3; both domains were found when the device was made.
-        let (stamps, deviation_ns) = unsafe { functions.get_calibrated_timestamps(&infos) }
-            .during(|| "read the calibrated timestamps")?;
+        let (stamps, deviation_ns) =
+            unsafe { functions.get_calibrated_timestamps(&infos) }.during(|| "read the calibrated timestamps")?;
         Ok(Some(Calibration {
             device_ns: (stamps[0] as f64 * f64::from(self.physical.limits.timestamp_period)) as u64,
             host_ns: stamps[1],
@@ -60,7 +65,11 @@ mod tests {
 
     #[test]
     fn both_directions_are_inverse_even_when_the_host_clock_is_ahead() {
-        let calibration = Calibration { device_ns: 1_000, host_ns: 5_000_000_000, deviation_ns: 10 };
+        let calibration = Calibration {
+            device_ns: 1_000,
+            host_ns: 5_000_000_000,
+            deviation_ns: 10,
+        };
         assert_eq!(calibration.host_from_device(1_500), 5_000_000_500);
         assert_eq!(calibration.host_from_device(400), 4_999_999_400);
         assert_eq!(calibration.device_from_host(5_000_000_500), 1_500);

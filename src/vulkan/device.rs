@@ -271,5 +271,7 @@ fn can_calibrate(instance: &Instance, physical: &PhysicalDevice) -> bool {
     let functions = ext::calibrated_timestamps::Instance::new(&instance.entry, &instance.raw);
     // SAFETY: the device has the extension.
     let domains = unsafe { functions.get_physical_device_calibrateable_time_domains(physical.raw) }.unwrap_or_default();
-    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC].iter().all(|domain| domains.contains(domain))
+    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC]
+        .iter()
+        .all(|domain| domains.contains(domain))
 }

@@ -1,0 +1,356 @@
+//! `handover doctor`: what works on this machine, what does not, why, and what to do.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::cuda::{CudaDevice, Driver};
+use crate::interop::{choose_device, uuid_text};
+use crate::present::find_display;
+use crate::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
+
+use super::options::DoctorOptions;
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+struct Report {
+    handover: &'static str,
+    vulkan_loader: Finding,
+    validation_layer: bool,
+    vulkan_devices: Vec<VulkanDevice>,
+    cuda_driver: Finding,
+    cuda_devices: Vec<CudaEntry>,
+    nvrtc: Finding,
+    display: Finding,
+    chosen: Option<Chosen>,
+    advice: Vec<String>,
+}
+
+/// There or not, and what was seen.
+#[derive(Debug, Serialize)]
+struct Finding {
+    present: bool,
+    detail: String,
+}
+
+#[derive(Debug, Serialize)]
+struct VulkanDevice {
+    index: usize,
+    name: String,
+    uuid: String,
+    device_type: String,
+    vulkan: String,
+    driver: String,
+    graphics_queues: u32,
+    calibrated_timestamps: bool,
+    missing: Vec<String>,
+    missing_for_cuda: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct CudaEntry {
+    ordinal: usize,
+    name: String,
+    uuid: String,
+    compute_capability: String,
+    memory_mib: usize,
+    timeline_interop: bool,
+}
+
+/// What a view would use.
+#[derive(Debug, Serialize)]
+struct Chosen {
+    vulkan: String,
+    cuda: Option<String>,
+    processor: &'static str,
+    presenter: &'static str,
+}
+
+/// Looks, and prints.
+///
+/// # Errors
+/// Nothing can be rendered on this machine.
+pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
+    let report = examine(options.gpu.as_deref());
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{}", report.text());
+    }
+    anyhow::ensure!(
+        report.chosen.is_some(),
+        "no GPU and no software driver can render here: see the advice above"
+    );
+    Ok(())
+}
+
+fn examine(gpu: Option<&str>) -> Report {
+    let mut advice = Vec::new();
+    let driver = Driver::load();
+    let (cuda_driver, cuda_devices) = match &driver {
+        Ok(driver) => {
+            let (major, minor) = (driver.version / 1000, driver.version % 1000 / 10);
+            (
+                Finding {
+                    present: true,
+                    detail: format!("of CUDA {major}.{minor}"),
+                },
+                driver.devices.clone(),
+            )
+        }
+        Err(reason) => {
+            advice.push(format!("kernels run on the host: {reason}"));
+            (
+                Finding {
+                    present: false,
+                    detail: reason.to_string(),
+                },
+                Vec::new(),
+            )
+        }
+    };
+    let display = match find_display() {
+        Ok(server) => Finding {
+            present: true,
+            detail: format!("{server:?}"),
+        },
+        Err(reason) => {
+            advice.push(format!("frames are rendered offscreen: {reason}"));
+            Finding {
+                present: false,
+                detail: reason,
+            }
+        }
+    };
+    let instance = Instance::new(&InstanceRequest {
+        validate_if_present: true,
+        ..InstanceRequest::default()
+    });
+    let validation_layer = instance.as_ref().is_ok_and(|instance| instance.validation.is_some());
+    if !validation_layer {
+        advice.push("--validate does not work: install vulkan-validationlayers".into());
+    }
+    let (vulkan_loader, physical) = match instance
+        .as_ref()
+        .map_err(ToString::to_string)
+        .and_then(|instance| instance.physical_devices().map_err(|error| error.to_string()))
+    {
+        Ok(physical) => (
+            Finding {
+                present: true,
+                detail: format!("{} devices", physical.len()),
+            },
+            physical,
+        ),
+        Err(reason) => {
+            advice.push(reason.clone());
+            (
+                Finding {
+                    present: false,
+                    detail: reason,
+                },
+                Vec::new(),
+            )
+        }
+    };
+    let chosen = choose(&physical, &cuda_devices, gpu, display.present, &mut advice);
+    let nvrtc = find_nvrtc();
+    if !nvrtc.present {
+        advice.push("kernels cannot be compiled while running; the shipped ones do not need that".into());
+    }
+    Report {
+        handover: env!("CARGO_PKG_VERSION"),
+        vulkan_loader,
+        validation_layer,
+        vulkan_devices: physical.iter().map(VulkanDevice::from).collect(),
+        cuda_driver,
+        cuda_devices: cuda_devices.iter().map(CudaEntry::from).collect(),
+        nvrtc,
+        display,
+        chosen,
+        advice,
+    }
+}
+
+fn export_extensions() -> Vec<&'static std::ffi::CStr> {
+    DeviceRequest {
+        export: true,
+        swapchain: false,
+    }
+    .extensions()
+}
+
+fn choose(
+    physical: &[PhysicalDevice],
+    cuda: &[CudaDevice],
+    gpu: Option<&str>,
+    has_display: bool,
+    advice: &mut Vec<String>,
+) -> Option<Chosen> {
+    let chosen = match choose_device(physical, cuda, gpu, false, |device| device.missing(&[])) {
+        Ok(chosen) => chosen,
+        Err(error) => {
+            advice.push(error.to_string());
+            return None;
+        }
+    };
+    let lacks = chosen.vulkan.missing(&export_extensions());
+    let twin = chosen.cuda.filter(|twin| twin.timeline_interop && lacks.is_empty());
+    if twin.is_none() && !cuda.is_empty() {
+        advice.push(format!(
+            "{} and no CUDA device can share frames: {}",
+            chosen.vulkan.name,
+            if lacks.is_empty() {
+                "no visible CUDA device has its UUID (CUDA_VISIBLE_DEVICES may hide it), or the driver is too old"
+                    .to_owned()
+            } else {
+                lacks.join(", ")
+            }
+        ));
+    }
+    Some(Chosen {
+        processor: if twin.is_some() { "cuda" } else { "host" },
+        cuda: twin.map(|twin| twin.name),
+        vulkan: chosen.vulkan.name,
+        presenter: if has_display {
+            "a window: swapchain where the device presents to it, else software"
+        } else {
+            "offscreen"
+        },
+    })
+}
+
+/// NVRTC panics in cudarc when it is missing, so it is looked for first.
+fn find_nvrtc() -> Finding {
+    // SAFETY: loading the system's libnvrtc runs its initializers, which is what we want of it.
+    let present = unsafe { cudarc::nvrtc::sys::is_culib_present() };
+    let detail = if present { "found" } else { "libnvrtc is not installed" };
+    Finding {
+        present,
+        detail: detail.into(),
+    }
+}
+
+impl From<&PhysicalDevice> for VulkanDevice {
+    fn from(device: &PhysicalDevice) -> Self {
+        use ash::vk::{api_version_major, api_version_minor, api_version_patch};
+        let version = device.api_version;
+        Self {
+            index: device.index,
+            name: device.name.clone(),
+            uuid: uuid_text(&device.uuid),
+            device_type: format!("{:?}", device.device_type),
+            vulkan: format!(
+                "{}.{}.{}",
+                api_version_major(version),
+                api_version_minor(version),
+                api_version_patch(version)
+            ),
+            driver: device.driver.clone(),
+            graphics_queues: device.graphics_family().map_or(0, |family| family.count),
+            calibrated_timestamps: device.has_extension(ash::ext::calibrated_timestamps::NAME),
+            missing: device.missing(&[]),
+            missing_for_cuda: device.missing(&export_extensions()),
+        }
+    }
+}
+
+impl From<&CudaDevice> for CudaEntry {
+    fn from(device: &CudaDevice) -> Self {
+        let (major, minor) = device.compute_capability;
+        Self {
+            ordinal: device.ordinal,
+            name: device.name.clone(),
+            uuid: uuid_text(&device.uuid),
+            compute_capability: format!("{major}.{minor}"),
+            memory_mib: device.memory >> 20,
+            timeline_interop: device.timeline_interop,
+        }
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mark = |present: bool| if present { "ok     " } else { "missing" };
+        let mut line = |label: &str, present: bool, detail: &str| {
+            let _ = writeln!(
+                text,
+                "{} {label:<18} {}",
+                mark(present),
+                detail.replace('\n', "\n        ")
+            );
+        };
+        line("Vulkan", self.vulkan_loader.present, &self.vulkan_loader.detail);
+        for device in &self.vulkan_devices {
+            let VulkanDevice {
+                index,
+                name,
+                uuid,
+                vulkan,
+                driver,
+                graphics_queues,
+                ..
+            } = device;
+            let detail = format!("{name}, {uuid}, Vulkan {vulkan}, {driver}, {graphics_queues} graphics queues");
+            line(&format!("  device {index}"), device.missing.is_empty(), &detail);
+            for missing in &device.missing {
+                line("    needed", false, missing);
+            }
+            for missing in device
+                .missing_for_cuda
+                .iter()
+                .filter(|missing| !device.missing.contains(missing))
+            {
+                line("    for CUDA", false, missing);
+            }
+            if !device.calibrated_timestamps {
+                line(
+                    "    for latencies",
+                    false,
+                    "VK_EXT_calibrated_timestamps: latencies are NA",
+                );
+            }
+        }
+        line("validation layer", self.validation_layer, "VK_LAYER_KHRONOS_validation");
+        line("CUDA driver", self.cuda_driver.present, &self.cuda_driver.detail);
+        for device in &self.cuda_devices {
+            let CudaEntry {
+                ordinal,
+                name,
+                uuid,
+                compute_capability,
+                memory_mib,
+                timeline_interop,
+            } = device;
+            let interop = if *timeline_interop {
+                "shares timelines"
+            } else {
+                "does not share timelines"
+            };
+            let detail = format!("{name}, {uuid}, compute {compute_capability}, {memory_mib} MiB, {interop}");
+            line(&format!("  device {ordinal}"), *timeline_interop, &detail);
+        }
+        line("NVRTC", self.nvrtc.present, &self.nvrtc.detail);
+        line("display", self.display.present, &self.display.detail);
+        match &self.chosen {
+            Some(Chosen {
+                vulkan,
+                cuda,
+                processor,
+                presenter,
+            }) => {
+                let twin = cuda.as_deref().unwrap_or("no CUDA device");
+                let _ = writeln!(
+                    text,
+                    "\nchosen: {vulkan} with {twin}; kernels on {processor}; frames to {presenter}"
+                );
+            }
+            None => text += "\nchosen: nothing\n",
+        }
+        for advice in &self.advice {
+            let _ = writeln!(text, "- {}", advice.replace('\n', "\n  "));
+        }
+        text
+    }
+}

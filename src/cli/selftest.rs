@@ -1,0 +1,358 @@
+//! `handover selftest`: proves the hand-over and every kernel on this machine.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use crate::frame::FrameNumber;
+use crate::interop::open_descriptors;
+use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
+use crate::kernels::{BrokenPixels, Chain, Effect, Plan, catalogue, compare, random_image};
+use crate::process::CudaOnce;
+use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settings, View};
+use crate::scene::{Camera, SceneFrame};
+
+use super::options::{PresentChoice, SelftestOptions, SelftestPart};
+use super::setup::{Machine, Request};
+
+/// How a part went: what was seen, or what was wrong.
+enum Outcome {
+    Passed(String),
+    Failed(String),
+    Skipped(String),
+}
+
+use Outcome::{Failed, Passed, Skipped};
+
+/// Runs the parts asked for and prints a table.
+///
+/// # Errors
+/// A part failed, or the machine could not be opened.
+pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
+    let request = Request {
+        processor: options.processor,
+        present: PresentChoice::Offscreen,
+        gpu: options.gpu.clone(),
+        validate: options.validate,
+    };
+    let machine = Machine::open(&request, None)?;
+    if let Some(reason) = &machine.without_cuda {
+        tracing::info!("the host runs the kernels: {reason}");
+    }
+    let all = [
+        SelftestPart::Handover,
+        SelftestPart::Kernels,
+        SelftestPart::Withheld,
+        SelftestPart::Tags,
+        SelftestPart::Resizes,
+    ];
+    let parts = if options.parts.is_empty() {
+        &all[..]
+    } else {
+        &options.parts
+    };
+    println!("self-test on {}", machine.device.physical.name);
+    let mut failures = 0;
+    for part in parts {
+        let started = Instant::now();
+        let outcome = match part {
+            SelftestPart::Handover => handover(&machine),
+            SelftestPart::Kernels => kernels(&machine),
+            SelftestPart::Withheld => withheld(&machine),
+            SelftestPart::Tags => tags(&machine, options.frames),
+            SelftestPart::Resizes => resizes(&machine, options.resizes),
+        };
+        let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
+        failures += usize::from(matches!(outcome, Failed(_)));
+        let (word, text) = match &outcome {
+            Passed(text) => ("PASS", text),
+            Failed(text) => ("FAIL", text),
+            Skipped(text) => ("SKIP", text),
+        };
+        let name = format!("{part:?}").to_lowercase();
+        println!(
+            "{word}  {name:<9} {:>7.2} s  {}",
+            started.elapsed().as_secs_f64(),
+            text.replace('\n', "\n        ")
+        );
+    }
+    match &machine.device.instance.validation {
+        None => println!("SKIP  validation            off: --validate switches it on"),
+        Some(log) => {
+            let counts = log.counts();
+            let word = if counts.errors == 0 { "PASS" } else { "FAIL" };
+            println!(
+                "{word}  validation            {} errors, {} warnings, {} known false set aside",
+                counts.errors, counts.warnings, counts.set_aside
+            );
+        }
+    }
+    machine.check_validation()?;
+    anyhow::ensure!(failures == 0, "{failures} of {} parts failed", parts.len());
+    println!("all parts passed");
+    Ok(())
+}
+
+fn settings() -> Settings {
+    Settings {
+        frames_in_flight: 3,
+        schedule: Schedule::Pipelined,
+        wait_limit: Duration::from_secs(10),
+        effects: catalogue().effects().len(),
+        check_tags: true,
+        check_complement: false,
+    }
+}
+
+fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
+    Ok(Arc::new(Chain::with_enabled(catalogue(), effects)?.plan()))
+}
+
+fn view(plan: &Arc<Plan>) -> View {
+    let scene = SceneFrame {
+        frame: 0,
+        time: 0.0,
+        time_delta: 0.0,
+        camera: Camera::default(),
+    };
+    View {
+        scene,
+        plan: Arc::clone(plan),
+        pointer: [0.0; 2],
+    }
+}
+
+fn render(renderer: &mut Renderer, view: &View, frames: u64) -> Result<(), RenderError> {
+    let mut begun = 0;
+    while begun < frames {
+        begun += u64::from(matches!(renderer.render_frame(view)?, Rendered::Frame(_)));
+        renderer.take_records();
+    }
+    renderer.finish()?;
+    renderer.take_records();
+    Ok(())
+}
+
+/// What is wrong with the tags, if anything: texels that differ, or texels that were not looked at.
+fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
+    let report = renderer.tags();
+    if let Some((frame, result)) = report.mismatches.first() {
+        let (count, differ) = (report.mismatches.len(), result.mismatches);
+        return Some(format!(
+            "{count} frames are stale or torn; the first, {frame}, in {differ} texels: {result:?}"
+        ));
+    }
+    (report.frames != frames || report.texels != texels).then(|| {
+        format!(
+            "checked {} frames, {} texels instead of {frames}, {texels}",
+            report.frames, report.texels
+        )
+    })
+}
+
+/// Vulkan writes a pattern, the chain complements it, Vulkan checks every texel, at several extents.
+fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
+    const FRAMES: u64 = 50;
+    let extents = [[1, 1], [17, 31], [1280, 720], [641, 359]];
+    let view = view(&plan(&["complement"])?);
+    for [width, height] in extents {
+        let settings = Settings {
+            check_complement: true,
+            ..settings()
+        };
+        let mut renderer = machine.offscreen("none", vk::Extent2D { width, height }, settings)?;
+        render(&mut renderer, &view, FRAMES)?;
+        let texels = FRAMES * u64::from(width) * u64::from(height);
+        if let Some(fault) = tag_fault(&renderer, FRAMES, texels) {
+            return Ok(Failed(format!("{width}x{height}: {fault}")));
+        }
+    }
+    Ok(Passed(format!(
+        "a pattern complemented by the chain: {FRAMES} frames each at {extents:?}, every texel"
+    )))
+}
+
+/// Every effect, alone, at its lowest, default and highest parameters, over random images with broken pixels.
+fn kernels(machine: &Machine) -> anyhow::Result<Outcome> {
+    let Some((driver, cuda)) = &machine.cuda else {
+        return Ok(Skipped(
+            "the host runs the references themselves: there is nothing to compare".into(),
+        ));
+    };
+    let once = CudaOnce::new(driver, cuda, catalogue())?;
+    let (mut lines, mut has_failed, mut runs) = (Vec::new(), false, 0);
+    for effect in catalogue().effects() {
+        let mut worst = 0;
+        for (setting, plan) in plans_of(effect)? {
+            for extent in [[1, 1], [17, 31], [1280, 720], [1919, 1081]] {
+                for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
+                    let image = random_image(runs, extent, broken);
+                    let frame = FrameParameters {
+                        frame: 7 + runs,
+                        time: 1.5,
+                        time_delta: 0.02,
+                        pointer: [3.0, 4.0],
+                    };
+                    let actual = once.run(&plan, &image, extent, &frame)?;
+                    let expected = reference_of(&plan, &image, extent, &frame)?;
+                    let comparison = compare(&expected, &actual, extent[0], &effect.tolerance);
+                    runs += 1;
+                    let finite = comparison.worst.filter(|worst| worst.ulps != u32::MAX);
+                    worst = worst.max(finite.map_or(0, |worst| worst.ulps));
+                    if let Some(mismatch) = comparison.worst.filter(|_| !comparison.passes()) {
+                        has_failed = true;
+                        let [width, height] = extent;
+                        lines.push(format!(
+                            "{} ({setting} parameters, {width}x{height}, broken pixels {broken:?}): {} of {} channels \
+                             differ; {mismatch}",
+                            effect.name, comparison.failures, comparison.channels
+                        ));
+                    }
+                }
+            }
+        }
+        lines.push(format!(
+            "{:<21} at most {worst} ulps off; allowed {}",
+            effect.name,
+            allowed(effect)
+        ));
+    }
+    let text = format!("{runs} comparisons with the references\n{}", lines.join("\n"));
+    Ok(if has_failed { Failed(text) } else { Passed(text) })
+}
+
+fn allowed(effect: &Effect) -> String {
+    let tolerance = &effect.tolerance;
+    let mut parts = vec![format!("{} ulps", tolerance.ulps)];
+    if tolerance.absolute > 0.0 {
+        parts.push(format!("{} absolute", tolerance.absolute));
+    }
+    if tolerance.relative > 0.0 {
+        parts.push(format!("{} relative", tolerance.relative));
+    }
+    parts.join(" or ")
+}
+
+/// The plans of one effect with all parameters at their lowest, default and highest.
+pub(crate) fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Plan)>> {
+    let mut plans = Vec::new();
+    for setting in ["lowest", "default", "highest"] {
+        let mut chain = Chain::with_enabled(catalogue(), &[effect.name.as_str()])?;
+        for parameter in &effect.parameters {
+            let value = match setting {
+                "lowest" => parameter.minimum,
+                "highest" => parameter.maximum,
+                _ => parameter.default,
+            };
+            chain.set(&format!("{}.{}", effect.name, parameter.name), value)?;
+        }
+        plans.push((setting, chain.plan()));
+    }
+    Ok(plans)
+}
+
+fn reference_of(
+    plan: &Plan,
+    image: &[[half::f16; 4]],
+    extent: [u32; 2],
+    frame: &FrameParameters,
+) -> anyhow::Result<Vec<[half::f16; 4]>> {
+    let pitch = extent[0] as usize * 8;
+    let mut output = vec![[half::f16::ZERO; 4]; image.len()];
+    let mut scratch = HostScratch::default();
+    let color = MappedImage {
+        bytes: bytemuck::cast_slice(image),
+        pitch,
+    };
+    let processed = (bytemuck::cast_slice_mut(&mut output), pitch);
+    let mut images = HostImages::new(extent, color, processed, &mut scratch)?;
+    reference::run(plan, &mut images, frame)?;
+    Ok(output)
+}
+
+/// From the fifth frame on nobody signals `processed`: the run must end in the bounded wait, and show nothing.
+fn withheld(machine: &Machine) -> anyhow::Result<Outcome> {
+    const FIRST_WITHHELD: u64 = 5;
+    let limit = Duration::from_secs(1);
+    let settings = Settings {
+        wait_limit: limit,
+        ..settings()
+    };
+    let mut renderer = machine.offscreen("none", vk::Extent2D { width: 64, height: 64 }, settings)?;
+    renderer.processor().withhold_from(FrameNumber::at(FIRST_WITHHELD));
+    let started = Instant::now();
+    let ended = render(&mut renderer, &view(&plan(&[])?), 100);
+    let waited = started.elapsed();
+    let Err(RenderError::Overdue {
+        frame,
+        timeline,
+        reached,
+        ..
+    }) = ended
+    else {
+        return Ok(Failed(format!("100 frames came without their signals: {ended:?}")));
+    };
+    let expected = (FIRST_WITHHELD, "processed", FIRST_WITHHELD - 1);
+    let seen = (frame.value(), timeline, reached);
+    if seen != expected || waited < limit || waited > limit * 5 {
+        return Ok(Failed(format!(
+            "ended with {seen:?} after {waited:?}, expected {expected:?} after {limit:?}"
+        )));
+    }
+    Ok(Passed(format!(
+        "frame {frame} ended in the bounded wait: `{timeline}` stood at {reached}"
+    )))
+}
+
+/// Every texel of every frame must carry that frame's tag after the round trip.
+fn tags(machine: &Machine, frames: u64) -> anyhow::Result<Outcome> {
+    // Enough texels to tear on a GPU; on the host's cores enough frames in the time.
+    let (width, height) = if machine.cuda.is_some() { (1280, 720) } else { (160, 90) };
+    let mut renderer = machine.offscreen("none", vk::Extent2D { width, height }, settings())?;
+    render(&mut renderer, &view(&plan(&[])?), frames)?;
+    let texels = frames * u64::from(width) * u64::from(height);
+    Ok(match tag_fault(&renderer, frames, texels) {
+        Some(fault) => Failed(fault),
+        None => Passed(format!("{frames} frames of {width}x{height}: 0 stale, 0 torn")),
+    })
+}
+
+/// Frames between resizes: images, imports and numbers are made anew, and no descriptor stays open.
+fn resizes(machine: &Machine, resizes: u32) -> anyhow::Result<Outcome> {
+    const FRAMES_BETWEEN: u64 = 4;
+    let extent = |step: u32| vk::Extent2D {
+        width: 64 + step * 7 % 193,
+        height: 48 + step * 5 % 101,
+    };
+    let view = view(&plan(&[])?);
+    let mut renderer = machine.offscreen("none", extent(0), settings())?;
+    let (mut descriptors, mut texels) = (None, 0);
+    for step in 0..=resizes {
+        let vk::Extent2D { width, height } = extent(step);
+        renderer.resize(extent(step))?;
+        render(&mut renderer, &view, FRAMES_BETWEEN)?;
+        texels += FRAMES_BETWEEN * u64::from(width) * u64::from(height);
+        let open = open_descriptors()?;
+        let first = *descriptors.get_or_insert(open);
+        if open != first {
+            return Ok(Failed(format!(
+                "after {step} resizes {open} descriptors are open, {first} before"
+            )));
+        }
+    }
+    let frames = FRAMES_BETWEEN * u64::from(resizes + 1);
+    if let Some(fault) = tag_fault(&renderer, frames, texels) {
+        return Ok(Failed(fault));
+    }
+    if renderer.last_frame().value() != frames {
+        return Ok(Failed(format!(
+            "frame numbers did not go on: {} instead of {frames}",
+            renderer.last_frame()
+        )));
+    }
+    let open = descriptors.unwrap_or_default();
+    Ok(Passed(format!(
+        "{resizes} resizes, {open} descriptors open all the time, frame numbers went on to {frames}"
+    )))
+}
