@@ -34,7 +34,7 @@ name = "intensity"
 unit = ""
 minimum = 0.0
 maximum = 4.0
-default = 0.35
+default = 0.5
 step = 0.05
 type = "f32"
 
