@@ -8,7 +8,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504; `limi
 
 [tolerance]
 ulps = 2
-absolute = 1e-4
+absolute = 1e-5
 why = "ten passes round to half each; `light - threshold` cancels just above the threshold, so dim bloom is compared absolutely"
 
 [[parameters]]
@@ -34,7 +34,7 @@ name = "intensity"
 unit = ""
 minimum = 0.0
 maximum = 4.0
-default = 0.35
+default = 0.5
 step = 0.05
 type = "f32"
 

@@ -15,7 +15,7 @@ name = "shift"
 unit = "% of the half diagonal, at the corner"
 minimum = 0.0
 maximum = 5.0
-default = 0.4
+default = 0.5
 step = 0.1
 type = "f32"
 

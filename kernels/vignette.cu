@@ -34,7 +34,7 @@ name = "grain"
 unit = "light"
 minimum = 0.0
 maximum = 0.5
-default = 0.03
+default = 0.02
 step = 0.005
 type = "f32"
 

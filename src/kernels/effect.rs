@@ -97,6 +97,13 @@ pub struct Tolerance {
     pub why: String,
 }
 
+impl PassDescription {
+    /// Blocks in x and y that cover a destination of that extent, texels.
+    pub fn grid(&self, extent: [u32; 2]) -> [u32; 2] {
+        [extent[0].div_ceil(self.block[0]), extent[1].div_ceil(self.block[1])]
+    }
+}
+
 impl Effect {
     /// The parameter struct with every default. Never empty: without parameters it is `NoParameters`, four bytes.
     pub fn default_parameters(&self) -> Vec<u8> {

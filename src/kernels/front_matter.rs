@@ -64,6 +64,15 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         error(format!("line {line}: {}", toml.message()))
     })?;
     for parameter in &text.parameters {
+        if text
+            .parameters
+            .iter()
+            .filter(|other| other.name == parameter.name)
+            .count()
+            > 1
+        {
+            return Err(error(format!("parameter {:?} is given twice", parameter.name)));
+        }
         check_parameter(parameter).map_err(|message| error(format!("parameter {:?}: {message}", parameter.name)))?;
     }
     Ok(Effect {

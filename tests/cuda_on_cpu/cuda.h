@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #define __global__
 #define __device__
@@ -26,6 +27,20 @@ inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z
 
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
+
+// CUDA's exp2f may be off by 2 ulps (CUDA C++ Programming Guide, mathematical functions); this one always is, up or down
+// by the last bit of its argument. 2^0 is exact, as ex2.approx is defined.
+inline float cuda_exp2f(float x) {
+    float exact = std::exp2(x);
+    if (x == 0 || exact < 1e-30f) return exact;
+    unsigned argument, bits;
+    std::memcpy(&argument, &x, sizeof bits);
+    std::memcpy(&bits, &exact, sizeof bits);
+    bits += argument & 1 ? 2 : -2;
+    std::memcpy(&exact, &bits, sizeof bits);
+    return exact;
+}
+#define exp2f cuda_exp2f
 
 inline uint3 blockIdx, blockDim, threadIdx;
 

@@ -4,7 +4,6 @@
 
 #include "handover.cuh"
 
-#include <cstring>
 #include <vector>
 
 // The kernels, and `kernels`: a function for each that takes a Pass and a parameter struct.

@@ -27,10 +27,9 @@ fn half_row(pass: &ReferencePass, y: u32, limit: f32, out: &mut [Texel]) {
     let column_taps = |taps: &[(i64, f32)]| -> Vec<Texel> {
         let mut sums = vec![[0.0; 4]; width];
         for (tap, weight) in taps {
-            for row in [0, 1].map(|side| pass.source.row(2 * i64::from(y) + tap + side)) {
-                for (sum, texel) in sums.iter_mut().zip(row) {
-                    *sum = add(*sum, scale(limited(*texel), weight * 0.5));
-                }
+            let [upper, lower] = [0, 1].map(|side| pass.source.row(2 * i64::from(y) + tap + side));
+            for ((sum, upper), lower) in sums.iter_mut().zip(upper).zip(lower) {
+                *sum = add(*sum, scale(add(limited(*upper), limited(*lower)), weight * 0.5));
             }
         }
         sums
@@ -72,10 +71,14 @@ fn doubled_row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
             *sum = add(*sum, scale(*texel, weight));
         }
     }
-    for (x, out) in (0..).zip(out) {
-        *out = doubled_taps(x).into_iter().fold([0.0; 4], |sum, (at, weight)| {
-            add(sum, scale(column[at.clamp(0, width as i64 - 1) as usize], weight))
-        });
+    // Two texels further the taps are one source texel further.
+    let taps = [doubled_taps(0), doubled_taps(1)];
+    for (x, out) in out.iter_mut().enumerate() {
+        let weigh = |sum, (at, weight): &(i64, f32)| {
+            let at = (x as i64 / 2 + at).clamp(0, width as i64 - 1);
+            add(sum, scale(column[at as usize], *weight))
+        };
+        *out = taps[x % 2].iter().fold([0.0; 4], weigh);
     }
 }
 

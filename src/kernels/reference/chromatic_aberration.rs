@@ -3,11 +3,16 @@
 use super::{FloatImage, ReferencePass, Texel};
 
 /// Bilinear filter of one channel, `offset` texels from texel (x, y). Positions outside are clamped to the edge.
-fn between(image: &FloatImage, x: i64, y: i64, offset: [f32; 2], channel: usize) -> f32 {
+fn between(image: &FloatImage, x: i32, y: i32, offset: [f32; 2], channel: usize) -> f32 {
     let whole = offset.map(f32::floor);
     let [tx, ty] = [offset[0] - whole[0], offset[1] - whole[1]];
-    let (left, top) = (x + whole[0] as i64, y + whole[1] as i64);
-    let row = |y: i64| image.at(left, y)[channel] * (1.0 - tx) + image.at(left + 1, y)[channel] * tx;
+    let [last_x, last_y] = image.extent.map(|length| length as i32 - 1);
+    let (left, top) = (x + whole[0] as i32, y + whole[1] as i32);
+    let [x0, x1] = [left, left + 1].map(|x| x.clamp(0, last_x) as usize);
+    let row = |y: i32| {
+        let start = y.clamp(0, last_y) as usize * image.extent[0] as usize;
+        image.texels[start + x0][channel] * (1.0 - tx) + image.texels[start + x1][channel] * tx
+    };
     row(top) * (1.0 - ty) + row(top + 1) * ty
 }
 
@@ -19,8 +24,8 @@ pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let center = source.extent.map(|length| 0.5 * length as f32);
     let corner_squared = center[0] * center[0] + center[1] * center[1];
     let dy = y as f32 + 0.5 - center[1];
-    let y = i64::from(y);
-    for ((x, out), color) in (0..).zip(out).zip(source.row(y)) {
+    let y = y as i32;
+    for ((x, out), color) in (0..).zip(out).zip(source.row(i64::from(y))) {
         let dx = x as f32 + 0.5 - center[0];
         let scale = 0.01 * shift * ((dx * dx + dy * dy) / corner_squared);
         *out = [

@@ -2,42 +2,41 @@
 
 use super::{ReferencePass, Texel};
 
-/// `w(i) = exp(-i² / (2 sigma²))` for `i` from `-radius` to `radius`, divided by their sum.
+/// `w(i) = exp(-i² / (2 sigma²))` for `i` from 0 to `radius`, divided by the sum over both sides.
 fn weights(sigma: f32, radius: u32) -> Vec<f32> {
     let radius = i64::from(radius);
     let sample = |i: i64| (-((i * i) as f64) / (2.0 * f64::from(sigma).powi(2))).exp();
     let total: f64 = (-radius..=radius).map(sample).sum();
-    (-radius..=radius).map(|i| (sample(i) / total) as f32).collect()
+    (0..=radius).map(|i| (sample(i) / total) as f32).collect()
 }
 
-/// Adds a row times a weight.
-fn accumulate(out: &mut [Texel], row: &[Texel], weight: f32) {
+/// The sum of both sides' rows times their weights; `tap` gives the row of an offset.
+fn blur<'a>(pass: &ReferencePass, out: &mut [Texel], tap: impl Fn(i64) -> &'a [Texel]) {
+    let weights = weights(pass.parameter(0), pass.parameter(1));
     let out: &mut [f32] = out.as_flattened_mut();
-    for (out, value) in out.iter_mut().zip(row.as_flattened()) {
-        *out += value * weight;
+    for (out, value) in out.iter_mut().zip(tap(0).as_flattened()) {
+        *out = value * weights[0];
+    }
+    for (offset, weight) in (1..).zip(&weights[1..]) {
+        let sides = tap(-offset).as_flattened().iter().zip(tap(offset).as_flattened());
+        for (out, (before, after)) in out.iter_mut().zip(sides) {
+            *out += (before + after) * weight;
+        }
     }
 }
 
 pub(super) fn rows(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let radius = pass.parameter::<u32>(1);
+    let padding = pass.parameter::<u32>(1) as usize;
     let source = pass.source.row(i64::from(y));
-    let padding = radius as usize;
     let mut padded = Vec::with_capacity(source.len() + 2 * padding);
     padded.resize(padding, source[0]);
     padded.extend_from_slice(source);
     padded.resize(source.len() + 2 * padding, source[source.len() - 1]);
-    out.fill([0.0; 4]);
-    for (tap, weight) in weights(pass.parameter(0), radius).into_iter().enumerate() {
-        accumulate(out, &padded[tap..], weight);
-    }
+    blur(pass, out, |offset| &padded[(padding as i64 + offset) as usize..]);
 }
 
 pub(super) fn columns(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let radius = pass.parameter::<u32>(1);
-    out.fill([0.0; 4]);
-    for (tap, weight) in (-i64::from(radius)..).zip(weights(pass.parameter(0), radius)) {
-        accumulate(out, pass.source.row(i64::from(y) + tap), weight);
-    }
+    blur(pass, out, |offset| pass.source.row(i64::from(y) + offset));
 }
 
 #[cfg(test)]

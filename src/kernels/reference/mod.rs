@@ -49,11 +49,6 @@ impl<'a> FloatImage<'a> {
         let y = y.clamp(0, height as i64 - 1) as usize;
         &self.texels[y * width..(y + 1) * width]
     }
-
-    /// A texel; positions outside are clamped to the edge.
-    pub fn at(&self, x: i64, y: i64) -> Texel {
-        self.row(y)[x.clamp(0, i64::from(self.extent[0]) - 1) as usize]
-    }
 }
 
 /// One launch as a reference sees it.

@@ -61,6 +61,7 @@ pub fn run(
                 bytes: bytemuck::cast_slice(&scratch.images[index]),
                 pitch: plan.extent_of(image, images.extent)[0] as usize * TEXEL_SIZE,
             },
+            // No launch reads `Processed`.
             ImageId::Color | ImageId::Processed => images.color,
         };
         let is_light = matches!(reference, Reference::Light(_));
@@ -145,3 +146,7 @@ fn compute_rows(pass: &ReferencePass, row: RowFn, is_light: bool, destination: &
             },
         );
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -5,23 +5,21 @@
 
 use super::{ReferencePass, Texel};
 
-/// One channel; `texels` row by row, the pixel in the middle, `peak` from -1/8 to -1/5.
+/// One channel; `texels` row by row, the pixel in the middle, `peak` from -1/8 to -1/5. Without a branch, so that the
+/// compiler computes several channels at once.
+#[expect(clippy::manual_clamp, reason = "clamp's check of its bounds is a branch")]
 fn cas(texels: [f32; 9], peak: f32) -> f32 {
     let [a, b, c, d, e, f, g, h, i] = texels;
     // Soft minimum and maximum: that of the cross and that of all nine, added.
-    let cross = [b, d, e, f, h];
-    let corners = [a, c, g, i];
-    let cross_minimum = cross.into_iter().fold(e, f32::min);
-    let cross_maximum = cross.into_iter().fold(e, f32::max);
-    let minimum = cross_minimum + corners.into_iter().fold(cross_minimum, f32::min);
-    let maximum = cross_maximum + corners.into_iter().fold(cross_maximum, f32::max);
+    let cross_minimum = b.min(d).min(e).min(f).min(h);
+    let cross_maximum = b.max(d).max(e).max(f).max(h);
+    let minimum = cross_minimum + cross_minimum.min(a).min(c).min(g).min(i);
+    let maximum = cross_maximum + cross_maximum.max(a).max(c).max(g).max(i);
+    let amplitude = (minimum.min(2.0 - maximum) / maximum).max(0.0).min(1.0).sqrt();
     // All black: 0/0 in the original, which its saturation turns into 0.
-    if maximum == 0.0 {
-        return e;
-    }
-    let weight = (minimum.min(2.0 - maximum) / maximum).clamp(0.0, 1.0).sqrt() * peak;
+    let weight = if maximum > 0.0 { amplitude * peak } else { 0.0 };
     let filtered = (b * weight + d * weight + f * weight + h * weight + e) / (1.0 + 4.0 * weight);
-    filtered.clamp(0.0, e.max(1.0))
+    filtered.max(0.0).min(e.max(1.0))
 }
 
 pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
@@ -29,20 +27,30 @@ pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     // CasSetup: -1 / lerp(8, 5, sharpness).
     let peak = -1.0 / (8.0 - 3.0 * sharpness);
     let y = i64::from(y);
-    let rows = [-1, 0, 1].map(|dy| pass.source.row(y + dy));
-    let last = rows[0].len() - 1;
-    for (x, out) in out.iter_mut().enumerate() {
-        let columns = [x.saturating_sub(1), x, (x + 1).min(last)];
-        let channel = |channel: usize| {
-            let mut texels = [0.0; 9];
-            for (j, row) in rows.iter().enumerate() {
-                for (i, column) in columns.iter().enumerate() {
-                    texels[3 * j + i] = row[*column][channel];
-                }
-            }
-            cas(texels, peak)
-        };
-        *out = [channel(0), channel(1), channel(2), rows[1][x][3]];
+    // Three rows, each with its edge texel once more on both sides.
+    let rows = [-1, 0, 1].map(|dy| {
+        let row = pass.source.row(y + dy);
+        row.first()
+            .into_iter()
+            .chain(row)
+            .chain(row.last())
+            .copied()
+            .collect::<Vec<Texel>>()
+    });
+    let flat = out.as_flattened_mut();
+    let length = flat.len();
+    // The same channel of the texel to the left, here and to the right stands four values further each.
+    let [above, here, below] = [0, 1, 2].map(|row: usize| {
+        let values = rows[row].as_flattened();
+        [&values[..length], &values[4..length + 4], &values[8..length + 8]]
+    });
+    for (index, out) in flat.iter_mut().enumerate() {
+        let three = |row: [&[f32]; 3]| [row[0][index], row[1][index], row[2][index]];
+        let ([a, b, c], [d, e, f], [g, h, i]) = (three(above), three(here), three(below));
+        *out = cas([a, b, c, d, e, f, g, h, i], peak);
+    }
+    for (out, source) in out.iter_mut().zip(pass.source.row(y)) {
+        out[3] = source[3];
     }
 }
 
