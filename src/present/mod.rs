@@ -75,6 +75,7 @@ pub trait Presenter {
     fn acquire(&mut self, slot: usize) -> Result<Acquired, Error>;
 
     /// Records how the slot's screen image gets to `target`. The present pass has just written it: GENERAL, compute.
+    /// It is left in TRANSFER_SRC_OPTIMAL, readable by transfers, so that what else wants a copy can follow.
     fn record(&mut self, commands: vk::CommandBuffer, slot: usize, target: u32, screen: &vulkan::Image);
 
     /// What the present submission must wait for beside `processed`: the swapchain's acquire.
