@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use handover::app::{WindowOptions, run};
+use handover::present::VSync;
 use handover::vulkan::{ValidationCounts, ValidationLog};
 use support::rig::{Kind, Plan, QUARTERS, Rig};
-use support::{in_child, on_xvfb};
+use support::{Xvfb, in_child, on_xvfb};
 use winit::raw_window_handle::{HasWindowHandle, RawWindowHandle};
 use winit::window::Window;
 use x11rb::protocol::xproto::{ConnectionExt, ImageFormat};
@@ -26,6 +27,7 @@ fn swapchain_survives_resizing_and_shows_the_right_colours() {
             frames: 100,
             resizes: 50,
             gives_up: false,
+            vsync: VSync::Mailbox,
         });
     });
 }
@@ -40,6 +42,7 @@ fn swapchain_reuses_what_was_acquired_for_a_frame_that_was_given_up() {
                 frames: 60,
                 resizes: 5,
                 gives_up: true,
+                vsync: VSync::On,
             });
         },
     );
@@ -53,7 +56,20 @@ fn software_survives_resizing_and_shows_the_right_colours() {
             frames: 100,
             resizes: 50,
             gives_up: false,
+            vsync: VSync::Mailbox,
         });
+    });
+}
+
+#[test]
+fn extensions_of_the_x_server_are_told_apart() {
+    // What keeps a driver that needs GLX from being asked where there is none.
+    let test = "extensions_of_the_x_server_are_told_apart";
+    let server = Xvfb::start(&["-extension", "GLX"]);
+    in_child(test, Some(&server.display), || {
+        assert_eq!(handover::present::x_server_has("GLX"), Ok(false));
+        assert_eq!(handover::present::x_server_has("BIG-REQUESTS"), Ok(true));
+        assert!(handover::app::has_display());
     });
 }
 

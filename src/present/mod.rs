@@ -10,6 +10,8 @@ mod vsync;
 use ash::vk;
 
 pub use capability::can_present;
+#[cfg(target_os = "linux")]
+pub use display::x_server_has;
 pub use display::{DisplayServer, find_display, has_display};
 pub use offscreen::Offscreen;
 pub use software::Software;

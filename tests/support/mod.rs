@@ -48,6 +48,6 @@ pub fn on_xvfb(name: &str, body: impl FnOnce()) {
     if std::env::var(CHILD).is_ok() {
         return in_child(name, None, body);
     }
-    let server = Xvfb::start();
+    let server = Xvfb::start(&[]);
     in_child(name, Some(&server.display), body);
 }

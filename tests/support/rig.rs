@@ -29,6 +29,7 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 pub struct Plan {
     pub kind: Kind,
+    pub vsync: VSync,
     pub frames: u64,
     pub resizes: u32,
     /// Every third frame acquires an image and is given up before it is submitted.
@@ -96,7 +97,7 @@ impl<F: FnMut(&Window)> Rig<F> {
         let device = Device::new(&instance, presentable(&instance, &surface), &request).unwrap();
         let extent = extent_of(window);
         let presenter: Box<dyn Presenter> = match plan.kind {
-            Kind::Swapchain => Box::new(Swapchain::new(&device, surface, VSync::Mailbox, extent, SLOTS).unwrap()),
+            Kind::Swapchain => Box::new(Swapchain::new(&device, surface, plan.vsync, extent, SLOTS).unwrap()),
             Kind::Software => Box::new(Software::new(&device, window, SLOTS).unwrap()),
         };
         println!("{}", presenter.description());

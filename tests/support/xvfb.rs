@@ -11,8 +11,8 @@ pub struct Xvfb {
 }
 
 impl Xvfb {
-    /// Starts it.
-    pub fn start() -> Self {
+    /// Starts it; `options` follow its own.
+    pub fn start(options: &[&str]) -> Self {
         // The server chooses the number and writes it when it accepts connections.
         let mut server = Command::new("Xvfb")
             .args([
@@ -25,6 +25,7 @@ impl Xvfb {
                 "tcp",
                 "-noreset",
             ])
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
