@@ -11,6 +11,8 @@ mod vsync;
 use ash::vk;
 
 pub use capability::can_present;
+#[cfg(target_os = "linux")]
+pub use display::x_server_has;
 pub use display::{DisplayServer, find_display, has_display};
 pub use offscreen::Offscreen;
 pub use pass::PresentPass;
@@ -82,6 +84,7 @@ pub trait Presenter {
     fn acquire(&mut self, slot: usize) -> Result<Acquired, Error>;
 
     /// Records how the slot's screen image gets to `target`. The present pass has just written it: GENERAL, compute.
+    /// It is left in TRANSFER_SRC_OPTIMAL, readable by transfers, so that what else wants a copy can follow.
     fn record(&mut self, commands: vk::CommandBuffer, slot: usize, target: u32, screen: &vulkan::Image);
 
     /// What the present submission must wait for beside `processed`: the swapchain's acquire.

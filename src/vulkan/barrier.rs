@@ -260,7 +260,8 @@ impl Barriers {
         }
     }
 
-    /// The screen image, written by the present pass, will be copied from.
+    /// The screen image, written by the present pass, will be copied from, in TRANSFER_SRC_OPTIMAL. Nothing is lost by
+    /// leaving GENERAL: the next frame of the slot discards the contents.
     pub fn screen_to_transfer(self, image: vk::Image) -> Self {
         self.push(
             image,
@@ -270,7 +271,12 @@ impl Barriers {
                 Layout::GENERAL,
                 SAME,
             ),
-            (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, SAME),
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_READ,
+                Layout::TRANSFER_SRC_OPTIMAL,
+                SAME,
+            ),
         )
     }
 

@@ -1,4 +1,4 @@
-//! Copies out of an image that stays in GENERAL: to a presentable image, to a buffer that the host reads.
+//! Copies out of an image: to a presentable image, to a buffer that the host reads.
 
 use ash::vk;
 
@@ -11,7 +11,7 @@ const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
     layer_count: 1,
 };
 
-/// Copies all of `source` (GENERAL) to all of `target` (TRANSFER_DST_OPTIMAL), converting the order of its channels,
+/// Copies all of `source` (TRANSFER_SRC_OPTIMAL) to all of `target` (TRANSFER_DST_OPTIMAL), converting the order of its channels,
 /// and scaling where the extents differ. Needs a queue that can draw.
 pub fn blit(
     device: &Device,
@@ -33,7 +33,7 @@ pub fn blit(
         device.raw.cmd_blit_image(
             commands,
             source.raw,
-            vk::ImageLayout::GENERAL,
+            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
             target,
             vk::ImageLayout::TRANSFER_DST_OPTIMAL,
             &region,
@@ -42,16 +42,20 @@ pub fn blit(
     }
 }
 
-/// Copies all of `source` (GENERAL) to the start of `target`, row after row without gaps.
+/// Copies all of `source` (TRANSFER_SRC_OPTIMAL) to the start of `target`, row after row without gaps.
 pub fn copy_to_buffer(device: &Device, commands: vk::CommandBuffer, source: &Image, target: &Buffer) {
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
         .image_extent(source.description.extent.into())];
     // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
     unsafe {
-        device
-            .raw
-            .cmd_copy_image_to_buffer(commands, source.raw, vk::ImageLayout::GENERAL, target.raw, &region);
+        device.raw.cmd_copy_image_to_buffer(
+            commands,
+            source.raw,
+            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+            target.raw,
+            &region,
+        );
     }
 }
 
