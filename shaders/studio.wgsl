@@ -49,7 +49,7 @@ struct Instance {
 @group(0) @binding(5) var mirror_sampler: sampler;
 
 const PI = 3.14159265;
-const KEY_COLOR = vec3f(3.3, 2.95, 2.5);
+const KEY_COLOR = vec3f(2.75, 2.5, 2.15);
 // Bloom of a larger value would only be noise; half floats end at 65504.
 const BRIGHTEST = vec3f(200.0);
 
@@ -98,9 +98,11 @@ fn vertex_backdrop(@builtin(vertex_index) index: u32) -> @builtin(position) vec4
 // What is seen where nothing is: a lit studio wall that darkens upwards.
 fn backdrop(direction: vec3f) -> vec3f {
     let height = direction.y;
-    let glow = vec3f(0.46, 0.30, 0.26) * exp(-9.0 * max(height, 0.0));
-    let wall = mix(vec3f(0.060, 0.085, 0.140), vec3f(0.010, 0.014, 0.030), smoothstep(0.0, 0.75, height));
-    return wall + glow * (0.75 + 0.25 * direction.x);
+    let glow = vec3f(0.15, 0.088, 0.070) * exp(-8.0 * max(height, 0.0));
+    let wall = mix(vec3f(0.030, 0.052, 0.088), vec3f(0.004, 0.006, 0.014), smoothstep(0.0, 0.6, height));
+    // A lamp behind the arrangement, turned to the wall.
+    let spot = vec3f(0.050, 0.100, 0.155) * exp(-7.0 * (1.0 - dot(direction, vec3f(-0.345, 0.140, -0.928))));
+    return wall + spot + glow * (0.8 + 0.4 * direction.x);
 }
 
 // A rectangular lamp seen in a direction: 1 inside, fading over `blur`.
@@ -108,7 +110,7 @@ fn softbox(direction: vec3f, center: vec3f, right: vec3f, half_size: vec2f, blur
     let facing = dot(direction, center);
     let up = cross(center, right);
     let at = abs(vec2f(dot(direction, right), dot(direction, up))) / max(facing, 1e-3) - half_size;
-    let inside = smoothstep(vec2f(blur), vec2f(-blur), at);
+    let inside = 1.0 - smoothstep(vec2f(-blur), vec2f(blur), at);
     return select(0.0, inside.x * inside.y, facing > 0.0);
 }
 
@@ -117,7 +119,7 @@ fn environment(direction: vec3f, roughness: f32) -> vec3f {
     let blur = 0.04 + 0.9 * roughness * roughness;
     let soft = 0.03 + 0.5 * roughness;
     let above = smoothstep(-soft, soft, direction.y);
-    var light = mix(vec3f(0.055, 0.050, 0.055), backdrop(vec3f(direction.x, abs(direction.y), direction.z)), above);
+    var light = mix(vec3f(0.028, 0.028, 0.034), backdrop(vec3f(direction.x, abs(direction.y), direction.z)), above);
     // A lamp's light spreads over a rougher surface's wider lobe.
     let spread = 1.0 / (1.0 + 6.0 * roughness * roughness);
     let overhead = softbox(direction, vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), vec2f(0.9, 0.45), blur);
@@ -269,12 +271,13 @@ fn hash(cell: vec2f) -> vec2f {
 fn line(distance: f32, half_width: f32, footprint: f32) -> f32 {
     let soft = max(footprint, 1e-5);
     // Lines thinner than a texel fade and do not flicker.
-    return smoothstep(half_width + soft, half_width - soft, abs(distance)) * saturate(2.0 * half_width / soft);
+    return (1.0 - smoothstep(half_width - soft, half_width + soft, abs(distance))) * saturate(2.0 * half_width / soft);
 }
 
 fn surface_of(in: VertexOutput) -> Surface {
     let material = instances[in.instance];
-    let uv_width = fwidth(in.uv * material.pattern_scale);
+    // Only what is interpolated has derivatives: what helper invocations load from buffers is not dependable.
+    let uv_width = fwidth(in.uv) * material.pattern_scale;
     let at = in.uv * material.pattern_scale;
     var s = Surface(in.world, normalize(in.normal), normalize(frame.eye - in.world), material.base_color,
         material.metallic, material.roughness);
@@ -385,7 +388,7 @@ fn fragment_floor(in: VertexOutput) -> Targets {
         let turn = f32(index) * PI / 3.0;
         image += 0.12 * textureSampleLevel(mirror, mirror_sampler, at + spread * vec2f(cos(turn), sin(turn)), 0.0);
     }
-    let reflection = image.rgb + (1.0 - image.a) * environment(shaded.reflected, s.roughness);
+    let reflection = image.rgb + (1.0 - image.a) * backdrop(shaded.reflected);
     var color = shaded.direct + shaded.share * reflection;
     // Far away the floor curves up into the backdrop.
     let away = smoothstep(7.0, 24.0, length(in.world.xz));

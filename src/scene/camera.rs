@@ -82,7 +82,13 @@ impl Camera {
     /// World space to view space (right-handed, looking along -Z).
     pub fn view(&self) -> Mat4 {
         let (right, up, back) = (self.right(), self.up(), -self.forward());
-        Mat4::from_cols(right.extend(0.0), up.extend(0.0), back.extend(0.0), self.position().extend(1.0)).inverse()
+        Mat4::from_cols(
+            right.extend(0.0),
+            up.extend(0.0),
+            back.extend(0.0),
+            self.position().extend(1.0),
+        )
+        .inverse()
     }
 
     /// View space to Vulkan's clip space: Y down, and reverse-Z: depth 1 at the near plane, 0 at the far plane, where a
@@ -104,10 +110,10 @@ impl Default for Camera {
     /// The pose that shows the studio best.
     fn default() -> Self {
         Self {
-            target: Vec3::new(0.0, 1.25, 0.0),
-            yaw: 0.42,
-            pitch: 0.2,
-            distance: 7.4,
+            target: Vec3::new(0.0, 1.18, 0.0),
+            yaw: 0.3,
+            pitch: 0.19,
+            distance: 8.0,
             vertical_fov: 0.66,
         }
     }

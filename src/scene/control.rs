@@ -128,8 +128,7 @@ impl CameraControl {
 
         let right = self.camera.right();
         let level_forward = Vec3::Y.cross(right);
-        self.camera.target +=
-            self.camera.distance * (travel.x * right + travel.y * Vec3::Y + travel.z * level_forward);
+        self.camera.target += self.camera.distance * (travel.x * right + travel.y * Vec3::Y + travel.z * level_forward);
         self.camera = self.camera.limited();
         self.camera
     }
@@ -212,6 +211,9 @@ mod tests {
         // The point that was in the middle is now where the pointer went.
         let after = control.camera.projection(1.0) * control.camera.view();
         let moved = after.project_point3(before.target) - clip.project_point3(before.target);
-        assert!((moved.truncate() * 0.5 - Vec2::new(0.1, 0.05)).length() < 1e-4, "{moved}");
+        assert!(
+            (moved.truncate() * 0.5 - Vec2::new(0.1, 0.05)).length() < 1e-4,
+            "{moved}"
+        );
     }
 }

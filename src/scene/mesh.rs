@@ -33,7 +33,12 @@ impl Mesh {
             uv: 0.5 * Vec2::new(x, z) + 0.5,
         };
         Self {
-            vertices: vec![corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, 1.0), corner(1.0, -1.0)],
+            vertices: vec![
+                corner(-1.0, -1.0),
+                corner(-1.0, 1.0),
+                corner(1.0, 1.0),
+                corner(1.0, -1.0),
+            ],
             indices: vec![0, 1, 2, 0, 2, 3],
         }
     }
@@ -51,7 +56,12 @@ impl Mesh {
         let mut mesh = Self::default();
         for ring in 0..rings {
             let [low, high] = [profile(ring), profile(ring + 1)];
-            mesh.push_band([low, high], [low, high], [ring as f32, (ring + 1) as f32].map(|v| v / rings as f32), segments);
+            mesh.push_band(
+                [low, high],
+                [low, high],
+                [ring as f32, (ring + 1) as f32].map(|v| v / rings as f32),
+                segments,
+            );
         }
         mesh
     }
@@ -60,7 +70,10 @@ impl Mesh {
     /// axis. Each of its straight pieces has its own normal, so that corners stay sharp.
     pub fn lathe(profile: &[[f32; 2]], segments: u32) -> Self {
         let mut mesh = Self::default();
-        let length: f32 = profile.windows(2).map(|piece| Vec2::from(piece[0]).distance(piece[1].into())).sum();
+        let length: f32 = profile
+            .windows(2)
+            .map(|piece| Vec2::from(piece[0]).distance(piece[1].into()))
+            .sum();
         let mut along = 0.0;
         for piece in profile.windows(2) {
             let [low, high] = [Vec2::from(piece[0]), Vec2::from(piece[1])];
@@ -189,7 +202,11 @@ impl Mesh {
                 let here = first + row * count + column;
                 let above = here + count;
                 let quad = [here, here + 1, above, above, here + 1, above + 1];
-                self.indices.extend(if sign > 0.0 { quad } else { [quad[0], quad[2], quad[1], quad[3], quad[5], quad[4]] });
+                self.indices.extend(if sign > 0.0 {
+                    quad
+                } else {
+                    [quad[0], quad[2], quad[1], quad[3], quad[5], quad[4]]
+                });
             }
         }
     }
@@ -251,7 +268,10 @@ mod tests {
     fn closed_meshes() -> Vec<(&'static str, Mesh)> {
         vec![
             ("sphere", Mesh::sphere(12, 16)),
-            ("lathe", Mesh::lathe(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.9], [0.9, 1.0], [0.0, 1.0]], 24)),
+            (
+                "lathe",
+                Mesh::lathe(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.9], [0.9, 1.0], [0.0, 1.0]], 24),
+            ),
             ("torus", Mesh::torus(1.0, 0.2, 32, 8)),
             ("knot", Mesh::torus_knot(2, 3, 0.12, 200, 10)),
             ("other knot", Mesh::torus_knot(3, 4, 0.08, 300, 8)),
@@ -268,7 +288,10 @@ mod tests {
             .iter()
             .map(|vertex| {
                 // Adding 0 turns -0 into 0.
-                let key = vertex.position.to_array().map(|value| ((value * 1e5).round() + 0.0) as i64);
+                let key = vertex
+                    .position
+                    .to_array()
+                    .map(|value| ((value * 1e5).round() + 0.0) as i64);
                 let next = places.len() as u32;
                 *places.entry(key).or_insert(next)
             })
@@ -328,7 +351,10 @@ mod tests {
         };
         close(Mesh::sphere(48, 64), 4.0 / 3.0 * pi);
         close(Mesh::torus(1.0, 0.2, 128, 32), 2.0 * pi * pi * 0.04);
-        close(Mesh::lathe(&[[0.0, 0.0], [0.5, 0.0], [0.5, 2.0], [0.0, 2.0]], 96), 0.5 * pi);
+        close(
+            Mesh::lathe(&[[0.0, 0.0], [0.5, 0.0], [0.5, 2.0], [0.0, 2.0]], 96),
+            0.5 * pi,
+        );
         // Eight corners make a ball, twelve edges make three cylinders, the rest is a cross of boxes.
         let (inner, radius) = (0.8_f32, 0.2_f32);
         let rounded = 4.0 / 3.0 * pi * radius.powi(3)

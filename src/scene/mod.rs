@@ -119,3 +119,18 @@ pub trait Scene {
     /// Records the frame: discards the old contents of the slot's targets, leaves them written in GENERAL.
     fn record(&mut self, commands: vk::CommandBuffer, slot: usize, frame: &SceneFrame);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_are_made_by_name_and_an_unknown_name_is_told_the_others() {
+        let bench = testing::Bench::new();
+        for name in NAMES {
+            assert_eq!(create(name, &bench.device).unwrap().name(), name);
+        }
+        let message = create("stage", &bench.device).err().unwrap().to_string();
+        assert_eq!(message, "no scene is called `stage`; there are: studio, none");
+    }
+}

@@ -48,11 +48,7 @@ impl GraphicsPipeline {
     ///
     /// # Errors
     /// A failed call.
-    pub fn new(
-        device: &Arc<Device>,
-        description: &GraphicsPipelineDescription<'_>,
-        name: &str,
-    ) -> Result<Self, Error> {
+    pub fn new(device: &Arc<Device>, description: &GraphicsPipelineDescription<'_>, name: &str) -> Result<Self, Error> {
         let stage = |stage, entry| {
             vk::PipelineShaderStageCreateInfo::default()
                 .stage(stage)

@@ -216,7 +216,10 @@ impl Scene for Studio {
         let mut buffers = Vec::new();
         for slot in 0..slots.len() {
             let slot_buffers = SlotBuffers::new(device, u64::from(objects))?;
-            for (sets, frame) in [(&sets, &slot_buffers.frame), (&mirror_sets, &slot_buffers.mirrored_frame)] {
+            for (sets, frame) in [
+                (&sets, &slot_buffers.frame),
+                (&mirror_sets, &slot_buffers.mirrored_frame),
+            ] {
                 let depth_layout = vk::ImageLayout::DEPTH_READ_ONLY_OPTIMAL;
                 let color_layout = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
                 let (shadow, mirror) = (self.shadow_map.view, images.mirror.view);
@@ -225,9 +228,21 @@ impl Scene for Studio {
                 sets.write_buffer(slot, binding::FRAME, frame.raw);
                 sets.write_buffer(slot, binding::INSTANCES, slot_buffers.instances.raw);
                 sets.write_image(slot, binding::SHADOW_MAP, shadow, depth_layout, no_sampler);
-                sets.write_image(slot, binding::SHADOW_SAMPLER, no_view, undefined, self.shadow_sampler.raw);
+                sets.write_image(
+                    slot,
+                    binding::SHADOW_SAMPLER,
+                    no_view,
+                    undefined,
+                    self.shadow_sampler.raw,
+                );
                 sets.write_image(slot, binding::MIRROR, mirror, color_layout, no_sampler);
-                sets.write_image(slot, binding::MIRROR_SAMPLER, no_view, undefined, self.mirror_sampler.raw);
+                sets.write_image(
+                    slot,
+                    binding::MIRROR_SAMPLER,
+                    no_view,
+                    undefined,
+                    self.mirror_sampler.raw,
+                );
             }
             buffers.push(slot_buffers);
         }
@@ -271,8 +286,14 @@ impl Scene for Studio {
 
 impl SlotBuffers {
     fn new(device: &Arc<Device>, objects: u64) -> Result<Self, vulkan::Error> {
-        let (uniform, storage) = (vk::BufferUsageFlags::UNIFORM_BUFFER, vk::BufferUsageFlags::STORAGE_BUFFER);
-        let (frame, instances) = (size_of::<FrameUniforms>() as u64, objects * size_of::<Instance>() as u64);
+        let (uniform, storage) = (
+            vk::BufferUsageFlags::UNIFORM_BUFFER,
+            vk::BufferUsageFlags::STORAGE_BUFFER,
+        );
+        let (frame, instances) = (
+            size_of::<FrameUniforms>() as u64,
+            objects * size_of::<Instance>() as u64,
+        );
         let upload = BufferMemory::Upload;
         Ok(Self {
             frame: Buffer::new(device, frame, uniform, upload, "studio frame")?,

@@ -8,9 +8,7 @@ use super::Studio;
 use super::shapes::Shapes;
 use crate::scene::SceneTargets;
 use crate::shaders;
-use crate::vulkan::{
-    self, Device, GraphicsPipeline, GraphicsPipelineDescription, PipelineLayout, ShaderModule,
-};
+use crate::vulkan::{self, Device, GraphicsPipeline, GraphicsPipelineDescription, PipelineLayout, ShaderModule};
 
 /// Format of the depth buffers and of the shadow map.
 pub const DEPTH_FORMAT: vk::Format = vk::Format::D32_SFLOAT;
