@@ -6,7 +6,7 @@ use glam::{EulerRot, Mat4, Quat, Vec3, Vec4};
 
 use super::shapes::Shape;
 
-/// How a surface varies; the numbers are those of `studio.wgsl`.
+/// How a surface varies; the numbers are those of `shaders/studio`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Pattern {

@@ -1,4 +1,4 @@
-//! What the shader is told of a frame and of each object, in `studio.wgsl`'s layout.
+//! What the shader is told of a frame and of each object, in `shaders/studio`'s layout.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3, Vec4};
