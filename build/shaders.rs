@@ -1,4 +1,4 @@
-//! Build step: every `shaders/*.wgsl` becomes SPIR-V, checked by naga's validator.
+//! Build step: every `shaders/*.wgsl`, and every folder in `shaders/`, becomes SPIR-V, checked by naga's validator.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,14 +7,14 @@ use naga::back::spv;
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// Compiles the folder and writes `shaders.rs`: one `pub static NAME: &[u32]` a file.
+/// Compiles the folder and writes `shaders.rs`: one `pub static NAME: &[u32]` a file or folder.
 pub fn build(out_dir: &Path) -> Result<(), String> {
     println!("cargo::rerun-if-changed=shaders");
     let mut generated = String::new();
     let mut paths: Vec<_> = std::fs::read_dir("shaders")
         .map_err(|error| format!("read shaders/: {error}"))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .filter(|path| path.is_dir() || is_wgsl(path))
         .collect();
     paths.sort();
     for path in paths {
@@ -31,9 +31,28 @@ pub fn build(out_dir: &Path) -> Result<(), String> {
     std::fs::write(out_dir.join("shaders.rs"), generated).map_err(|error| format!("write shaders.rs: {error}"))
 }
 
+fn is_wgsl(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wgsl")
+}
+
+/// The text of a file, or of all files in a folder one after the other: WGSL does not mind in which order things are
+/// declared. (naga then counts lines through all of them, in the order of their names.)
+fn read(path: &Path) -> std::io::Result<String> {
+    if !path.is_dir() {
+        return std::fs::read_to_string(path);
+    }
+    println!("cargo::rerun-if-changed={}", path.display());
+    let mut files: Vec<_> = std::fs::read_dir(path)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|file| is_wgsl(file))
+        .collect();
+    files.sort();
+    files.iter().map(std::fs::read_to_string).collect()
+}
+
 fn compile(path: &Path) -> Result<Vec<u32>, String> {
     let name = path.display().to_string();
-    let source = std::fs::read_to_string(path).map_err(|error| format!("read {name}: {error}"))?;
+    let source = read(path).map_err(|error| format!("read {name}: {error}"))?;
     let module =
         naga::front::wgsl::parse_str(&source).map_err(|error| error.emit_to_string_with_path(&source, &name))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES)

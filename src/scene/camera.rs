@@ -110,10 +110,10 @@ impl Default for Camera {
     /// The pose that shows the studio best.
     fn default() -> Self {
         Self {
-            target: Vec3::new(0.0, 1.25, 0.0),
-            yaw: 0.42,
-            pitch: 0.2,
-            distance: 7.4,
+            target: Vec3::new(0.0, 1.18, 0.0),
+            yaw: 0.3,
+            pitch: 0.19,
+            distance: 8.0,
             vertical_fov: 0.66,
         }
     }

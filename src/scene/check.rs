@@ -133,3 +133,95 @@ impl TagCheck {
             .copy_from_slice(bytemuck::bytes_of(&zero));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Scene;
+    use crate::scene::none::{NoScene, texel};
+    use crate::scene::testing::{Bench, TestTargets, frame};
+
+    const WIDTH: u32 = 131;
+    const HEIGHT: u32 = 67;
+    const TEXELS: u32 = WIDTH * HEIGHT;
+
+    /// A check of two slots that holds frame 7 in slot 0 and frame 8 in slot 1.
+    fn check(bench: &Bench) -> (TagCheck, [TestTargets; 2]) {
+        let slots = [0, 1].map(|_| TestTargets::new(bench, WIDTH, HEIGHT));
+        let targets = [slots[0].scene_targets(), slots[1].scene_targets()];
+        let mut scene = NoScene::new(&bench.device).unwrap();
+        scene.retarget(&targets, slots[0].extent).unwrap();
+        let mut check = TagCheck::new(&bench.device, 2).unwrap();
+        for slot in 0..2 {
+            check.set_image(slot, targets[slot].color.view, slots[slot].extent);
+            bench.run(|commands| scene.record(commands, slot, &frame(7 + slot as u64, 0.0)));
+        }
+        (check, slots)
+    }
+
+    fn result(bench: &Bench, check: &mut TagCheck, slot: usize, frame: u64, complement: bool) -> TagResult {
+        check.reset(slot);
+        bench.run(|commands| check.record(commands, slot, frame, complement));
+        check.read(slot)
+    }
+
+    #[test]
+    fn the_right_frame_has_no_mismatch_and_a_stale_one_has_nothing_else() {
+        let bench = Bench::new();
+        let (mut check, _slots) = check(&bench);
+        let clean = TagResult {
+            checked: TEXELS,
+            mismatches: 0,
+            first: None,
+        };
+        let stale = TagResult {
+            checked: TEXELS,
+            mismatches: TEXELS,
+            first: Some((0, 0)),
+        };
+        assert_eq!(result(&bench, &mut check, 0, 7, false), clean);
+        assert_eq!(result(&bench, &mut check, 1, 8, false), clean);
+        assert_eq!(result(&bench, &mut check, 0, 8, false), stale);
+        assert_eq!(result(&bench, &mut check, 1, 7, false), stale);
+        assert_eq!(result(&bench, &mut check, 1, 8, true).mismatches, TEXELS);
+        bench.assert_valid();
+    }
+
+    #[test]
+    fn one_torn_texel_is_found_where_it_is() {
+        let bench = Bench::new();
+        let (mut check, slots) = check(&bench);
+        let place = |index: u32| (index % WIDTH, index / WIDTH);
+        let mut texels: Vec<_> = (0..TEXELS)
+            .map(|index| {
+                let (x, y) = place(index);
+                texel(x, y, 9).map(|value| 1.0 - value)
+            })
+            .collect();
+        slots[0].write_color(&bench, &texels);
+        assert_eq!(result(&bench, &mut check, 0, 9, true).mismatches, 0, "the complement");
+
+        texels[5000][3] = f32::NAN;
+        texels[7000][2] += 1.0 / 2048.0;
+        slots[0].write_color(&bench, &texels);
+        let torn = result(&bench, &mut check, 0, 9, true);
+        assert_eq!((torn.mismatches, torn.first), (2, Some(place(5000))));
+        bench.assert_valid();
+    }
+
+    #[test]
+    fn results_add_up_until_they_are_reset() {
+        let bench = Bench::new();
+        let (mut check, _slots) = check(&bench);
+        for times in 1..=3 {
+            bench.run(|commands| check.record(commands, 0, 6, false));
+            assert_eq!(
+                (check.read(0).checked, check.read(0).mismatches),
+                (times * TEXELS, times * TEXELS)
+            );
+        }
+        check.reset(0);
+        assert_eq!(check.read(0).checked, 0);
+        bench.assert_valid();
+    }
+}

@@ -67,9 +67,10 @@ pub struct SceneTargets {
     pub depth: Target,
     /// RGBA16F: world-space unit normal in xyz, 0 where nothing is; w 0.
     pub normal: Target,
-    /// RGBA8: base colour, linear, without light; alpha 1.
+    /// RGBA8: base colour, linear, without light; white where nothing is, so that light can be divided by it; alpha 1.
     pub albedo: Target,
-    /// RG16F: where this texel's surface was in the last frame, minus where it is, in texels.
+    /// RG16F: where this texel's surface was in the frame recorded before, minus where it is, in texels; 0 in the first
+    /// frame of an extent.
     pub motion: Target,
 }
 
@@ -89,7 +90,7 @@ impl SceneTargets {
     }
 }
 
-/// What changes from frame to frame. The same values give the same picture.
+/// What changes from frame to frame. The same values give the same picture (motion: after the same frame before).
 #[derive(Debug, Clone, Copy)]
 pub struct SceneFrame {
     /// The frame's number, from 1.
@@ -116,6 +117,22 @@ pub trait Scene {
     /// No memory, or a failed call.
     fn retarget(&mut self, slots: &[SceneTargets], extent: vk::Extent2D) -> Result<(), vulkan::Error>;
 
-    /// Records the frame: discards the old contents of the slot's targets, leaves them written in GENERAL.
+    /// Records the frame: discards the old contents of the slot's targets, leaves them written in GENERAL (`color` alone
+    /// where [`Scene::writes_guides`] is false).
     fn record(&mut self, commands: vk::CommandBuffer, slot: usize, frame: &SceneFrame);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_are_made_by_name_and_an_unknown_name_is_told_the_others() {
+        let bench = testing::Bench::new();
+        for name in NAMES {
+            assert_eq!(create(name, &bench.device).unwrap().name(), name);
+        }
+        let message = create("stage", &bench.device).err().unwrap().to_string();
+        assert_eq!(message, "no scene is called `stage`; there are: studio, none");
+    }
 }

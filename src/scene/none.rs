@@ -87,6 +87,27 @@ mod tests {
     use half::f16;
 
     use super::*;
+    use crate::scene::testing::{Bench, TestTargets, frame};
+
+    #[test]
+    fn every_texel_is_what_the_function_says() {
+        let bench = Bench::new();
+        for (width, height) in [(77, 45), (2051, 3), (1, 2050)] {
+            let slots = [0, 1].map(|_| TestTargets::new(&bench, width, height));
+            let mut scene = NoScene::new(&bench.device).unwrap();
+            let targets = [slots[0].scene_targets(), slots[1].scene_targets()];
+            scene.retarget(&targets, slots[0].extent).unwrap();
+            for (slot, number) in [(0, 1), (1, 2), (0, 2049 + 2048)] {
+                let picture = slots[slot].render(&bench, &mut scene, slot, &frame(number, 0.0));
+                for y in 0..height {
+                    for x in 0..width {
+                        assert_eq!(picture.color[picture.at(x, y)], texel(x, y, number), "{x}, {y}");
+                    }
+                }
+            }
+        }
+        bench.assert_valid();
+    }
 
     #[test]
     fn values_and_their_complements_are_exact_in_half_floats() {

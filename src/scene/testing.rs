@@ -40,9 +40,20 @@ impl Bench {
         assert_eq!(log.counts().errors, 0, "{}", log.first_error().unwrap_or_default());
     }
 
-    /// Records, submits and waits.
+    /// Records after a barrier that makes visible all that ran before, submits and waits.
     pub fn run(&self, record: impl FnOnce(vk::CommandBuffer)) {
-        CommandPool::run_once(&self.device, self.device.scene_queue, record).unwrap();
+        let everything = [vk::MemoryBarrier2::default()
+            .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+            .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
+            .dst_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+            .dst_access_mask(vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE)];
+        let dependency = vk::DependencyInfo::default().memory_barriers(&everything);
+        CommandPool::run_once(&self.device, self.device.scene_queue, |commands| {
+            // SAFETY: `run_once` gives a command buffer that is recording.
+            unsafe { self.device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+            record(commands);
+        })
+        .unwrap();
     }
 }
 
@@ -58,7 +69,8 @@ impl TestTargets {
         let usage = vk::ImageUsageFlags::STORAGE
             | vk::ImageUsageFlags::SAMPLED
             | vk::ImageUsageFlags::COLOR_ATTACHMENT
-            | vk::ImageUsageFlags::TRANSFER_SRC;
+            | vk::ImageUsageFlags::TRANSFER_SRC
+            | vk::ImageUsageFlags::TRANSFER_DST;
         let image = |format| {
             let tiling = vk::ImageTiling::OPTIMAL;
             let description = ImageDescription {
@@ -95,6 +107,21 @@ impl TestTargets {
         self.read(bench, scene.writes_guides())
     }
 
+    /// Replaces the contents of `color`, which is in GENERAL.
+    pub fn write_color(&self, bench: &Bench, texels: &[[f32; 4]]) {
+        let halves: Vec<f16> = texels.iter().flatten().map(|value| f16::from_f32(*value)).collect();
+        let usage = vk::BufferUsageFlags::TRANSFER_SRC;
+        let staging = Buffer::with_data(&bench.device, bytemuck::cast_slice(&halves), usage, "texels").unwrap();
+        let (region, layout) = ([whole(self.extent)], vk::ImageLayout::GENERAL);
+        bench.run(|commands| {
+            // SAFETY: buffer and image live until `run` returns, which waits; the queue was idle before.
+            unsafe {
+                let raw = &bench.device.raw;
+                raw.cmd_copy_buffer_to_image(commands, staging.raw, self.images[0].raw, layout, &region);
+            }
+        });
+    }
+
     fn read(&self, bench: &Bench, guides: bool) -> Picture {
         let bytes = |index: usize| {
             if index > 0 && !guides {
@@ -128,14 +155,7 @@ fn read_image(bench: &Bench, image: &Image) -> Vec<u8> {
     let size = u64::from(extent.width) * u64::from(extent.height) * texel_bytes;
     let usage = vk::BufferUsageFlags::TRANSFER_DST;
     let buffer = Buffer::new(device, size, usage, BufferMemory::ReadBack, "read back").unwrap();
-    let region = [vk::BufferImageCopy::default()
-        .image_subresource(vk::ImageSubresourceLayers {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            mip_level: 0,
-            base_array_layer: 0,
-            layer_count: 1,
-        })
-        .image_extent(extent.into())];
+    let region = [whole(extent)];
     bench.run(|commands| {
         // SAFETY: image and buffer live until `run` returns, which waits; the queue was idle before.
         unsafe {
@@ -146,6 +166,17 @@ fn read_image(bench: &Bench, image: &Image) -> Vec<u8> {
         crate::vulkan::barrier::transfer_to_host(device, commands);
     });
     buffer.bytes().to_vec()
+}
+
+fn whole(extent: vk::Extent2D) -> vk::BufferImageCopy {
+    vk::BufferImageCopy::default()
+        .image_subresource(vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            mip_level: 0,
+            base_array_layer: 0,
+            layer_count: 1,
+        })
+        .image_extent(extent.into())
 }
 
 /// A frame on the host, texels row by row.
@@ -164,7 +195,7 @@ impl Picture {
         (y * self.width + x) as usize
     }
 
-    /// Writes `color` for the eye: exposed, tone mapped (Reinhard by luminance) and encoded.
+    /// Writes `color` for the eye: exposed, tone mapped (Narkowicz's fit of ACES) and encoded.
     pub fn save(&self, path: &std::path::Path, exposure: f32) {
         let encode = |[r, g, b, _]: [f32; 4]| {
             [r, g, b].map(|v| {

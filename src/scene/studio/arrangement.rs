@@ -6,7 +6,7 @@ use glam::{EulerRot, Mat4, Quat, Vec3, Vec4};
 
 use super::shapes::Shape;
 
-/// How a surface varies; the numbers are those of `studio.wgsl`.
+/// How a surface varies; the numbers are those of `shaders/studio`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Pattern {
@@ -77,11 +77,11 @@ impl Material {
 const GOLD: Vec3 = Vec3::new(1.0, 0.72, 0.32);
 const COPPER: Vec3 = Vec3::new(0.95, 0.56, 0.42);
 const STEEL: Vec3 = Vec3::new(0.80, 0.81, 0.83);
-const STONE: Vec3 = Vec3::new(0.30, 0.29, 0.31);
+const STONE: Vec3 = Vec3::new(0.115, 0.12, 0.14);
 const PORCELAIN: Vec3 = Vec3::new(0.86, 0.84, 0.80);
-const AMBER: Vec3 = Vec3::new(16.0, 6.4, 1.5);
-const CYAN: Vec3 = Vec3::new(1.2, 11.0, 18.0);
-const MAGENTA: Vec3 = Vec3::new(18.0, 1.8, 8.5);
+const AMBER: Vec3 = Vec3::new(11.0, 4.2, 0.9);
+const CYAN: Vec3 = Vec3::new(0.6, 5.6, 9.0);
+const MAGENTA: Vec3 = Vec3::new(10.0, 0.7, 4.4);
 
 /// Something that is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -130,9 +130,9 @@ pub enum Lamp {
 
 /// Heights and places of the pedestals: x, height, z.
 const PEDESTALS: [Vec3; 3] = [
-    Vec3::new(-2.15, 0.85, 0.75),
-    Vec3::new(2.25, 0.62, 1.05),
-    Vec3::new(1.35, 1.25, -2.35),
+    Vec3::new(-2.15, 0.85, 0.55),
+    Vec3::new(2.3, 0.62, 0.35),
+    Vec3::new(0.9, 1.25, -2.5),
 ];
 const TUBES: [(Vec3, f32, Vec3); 2] = [
     (Vec3::new(-2.75, 0.0, -2.0), 3.1, CYAN),
@@ -155,7 +155,7 @@ fn orb(index: usize, time: f32) -> (Vec3, Vec3) {
     let angle = TAU * part + (0.55 - 0.1 * part) * time + 0.9;
     let radius = 1.95 + 0.5 * part;
     let height = 0.75 + 1.1 * part + 0.22 * (0.9 * time + 2.0 * part).sin();
-    let color = [AMBER, CYAN, MAGENTA][index % 3] * 1.4;
+    let color = [AMBER, CYAN, MAGENTA][index % 3] * 2.2;
     (Vec3::new(radius * angle.sin(), height, radius * angle.cos()), color)
 }
 
@@ -174,7 +174,7 @@ pub fn objects(time: f32) -> Vec<Object> {
     add(
         Shape::Plinth,
         Mat4::IDENTITY,
-        matte(STONE, 0.28).with(Pattern::Fluted, 1.0),
+        matte(STONE, 0.28).with(Pattern::Gilded, 9.0),
     );
     for base in PEDESTALS {
         let model = Mat4::from_scale_rotation_translation(
@@ -185,7 +185,7 @@ pub fn objects(time: f32) -> Vec<Object> {
         add(
             Shape::Pedestal,
             model,
-            matte(STONE * 1.25, 0.35).with(Pattern::Fluted, 40.0),
+            matte(STONE * 2.4, 0.35).with(Pattern::Fluted, 40.0),
         );
     }
 
@@ -198,18 +198,22 @@ pub fn objects(time: f32) -> Vec<Object> {
         porcelain,
     );
     let ball = Vec3::new(-1.15, 0.27, 2.1);
-    add(Shape::Sphere, place(ball, Quat::IDENTITY, 0.27), metal(STEEL, 0.05));
+    add(
+        Shape::Sphere,
+        place(ball, Quat::IDENTITY, 0.27),
+        metal(STEEL, 0.24).with(Pattern::Brushed, 120.0),
+    );
     let lacquer = matte(Vec3::new(0.62, 0.02, 0.03), 0.1);
     add(
         Shape::Sphere,
-        place(Vec3::new(1.05, 0.2, 1.95), Quat::IDENTITY, 0.2),
+        place(Vec3::new(0.75, 0.2, 1.9), Quat::IDENTITY, 0.2),
         lacquer,
     );
 
     let tumble = Quat::from_euler(EulerRot::YXZ, 0.7 * time, 0.62, 0.5 + 0.4 * time);
     let bob = 0.72 + 0.07 * (1.1 * time).sin();
-    let copper = metal(COPPER, 0.27).with(Pattern::Brushed, 90.0);
-    add(Shape::Box, place(right + bob * Vec3::Y, tumble, 0.33), copper);
+    let lapis = matte(Vec3::new(0.015, 0.05, 0.26), 0.12).with(Pattern::Gilded, 7.0);
+    add(Shape::Box, place(right + bob * Vec3::Y, tumble, 0.33), lapis);
     for (index, (x, z, side)) in [(-0.35, 2.3, 0.13), (0.02, 2.5, 0.09), (-0.62, 2.75, 0.07)]
         .into_iter()
         .enumerate()
@@ -229,7 +233,7 @@ pub fn objects(time: f32) -> Vec<Object> {
     let gem_height = 0.42 + 0.04 * (1.3 * time).sin();
     add(
         Shape::Gem,
-        place(Vec3::new(1.95, gem_height, 2.35), gem_turn, 0.27),
+        place(Vec3::new(1.5, gem_height, 1.75), gem_turn, 0.27),
         matte(Vec3::new(0.02, 0.30, 0.24), 0.06),
     );
 
@@ -247,7 +251,7 @@ pub fn objects(time: f32) -> Vec<Object> {
     add(
         Shape::Ring,
         place(HEART, ring_turn(time), RING_RADIUS),
-        lamp(Vec3::new(15.0, 7.6, 2.6)),
+        lamp(Vec3::new(12.0, 3.9, 0.6)),
     );
     for (foot, height, color) in TUBES {
         let scale = Vec3::new(TUBE_RADIUS, 0.5 * height, TUBE_RADIUS);
@@ -266,7 +270,7 @@ pub fn objects(time: f32) -> Vec<Object> {
     add(
         Shape::Floor,
         Mat4::from_scale(Vec3::splat(40.0)),
-        matte(Vec3::new(0.070, 0.074, 0.085), 0.17),
+        matte(Vec3::new(0.045, 0.049, 0.060), 0.16),
     );
     objects
 }
@@ -295,14 +299,14 @@ pub fn lamps(time: f32) -> [Lamp; 6] {
     let tube = |(foot, height, color): (Vec3, f32, Vec3)| Lamp::Segment {
         ends: [foot + 0.07 * Vec3::Y, foot + (0.07 + height) * Vec3::Y],
         tube_radius: TUBE_RADIUS,
-        color: 0.22 * color,
+        color: 0.42 * color,
     };
     let orb = |index| {
         let (position, color) = orb(index, time);
         Lamp::Segment {
             ends: [position; 2],
             tube_radius: ORB_RADIUS,
-            color: 0.05 * color,
+            color: 0.055 * color,
         }
     };
     let ring = Lamp::Ring {
@@ -310,7 +314,7 @@ pub fn lamps(time: f32) -> [Lamp; 6] {
         axis: ring_turn(time) * Vec3::Y,
         ring_radius: RING_RADIUS,
         tube_radius: 0.03,
-        color: Vec3::new(2.6, 1.3, 0.45),
+        color: Vec3::new(2.6, 1.0, 0.25),
     };
     [ring, tube(TUBES[0]), tube(TUBES[1]), orb(0), orb(1), orb(2)]
 }

@@ -1,4 +1,4 @@
-//! What the shader is told of a frame and of each object, in `studio.wgsl`'s layout.
+//! What the shader is told of a frame and of each object, in `shaders/studio`'s layout.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3, Vec4};
@@ -111,7 +111,7 @@ pub fn view_projection(camera: &Camera, [width, height]: [f32; 2]) -> Mat4 {
 
 /// Unit vector towards the key light.
 pub fn key_direction() -> Vec3 {
-    Vec3::new(0.52, 0.78, 0.5).normalize()
+    Vec3::new(-0.62, 0.80, 0.22).normalize()
 }
 
 /// World space to the shadow map: parallel rays, depth 0 at the light.
