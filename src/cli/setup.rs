@@ -136,7 +136,7 @@ impl Machine {
 
     /// The renderer of an offscreen run.
     pub fn offscreen(&self, scene: &str, extent: vk::Extent2D, settings: Settings) -> anyhow::Result<Renderer> {
-        self.renderer(scene, Box::new(Offscreen::new(extent)), settings)
+        self.renderer(scene, Box::new(Offscreen::new(&self.device, extent)), settings)
     }
 
     /// A renderer that shows frames with `presenter`.

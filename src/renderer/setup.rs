@@ -11,7 +11,8 @@ use crate::present::{PresentPass, Presenter};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
 use crate::timing::FrameRecord;
-use crate::vulkan::barrier::{Barriers, transfer_to_host};
+use crate::vulkan::barrier::transfer_to_host;
+use crate::vulkan::transfer::copy_to_buffer;
 use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, ResultExt, TimestampPool};
 
 use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS, TagReport};
@@ -214,26 +215,9 @@ impl Renderer {
         let size = u64::from(width) * u64::from(height) * 4;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
+        // All frames have retired, and their presenters left their screens ready to be copied.
         CommandPool::run_once(&self.device, self.device.present_queue, |commands| {
-            Barriers::new()
-                .screen_to_transfer(screen.raw)
-                .record(&self.device, commands);
-            let layers = vk::ImageSubresourceLayers {
-                aspect_mask: vk::ImageAspectFlags::COLOR,
-                mip_level: 0,
-                base_array_layer: 0,
-                layer_count: 1,
-            };
-            let region = [vk::BufferImageCopy::default()
-                .image_extent(self.extent.into())
-                .image_subresource(layers)];
-            let layout = vk::ImageLayout::GENERAL;
-            // SAFETY: all frames have retired, and `run_once` waits: both objects are alive and otherwise unused.
-            unsafe {
-                self.device
-                    .raw
-                    .cmd_copy_image_to_buffer(commands, screen.raw, layout, buffer.raw, &region)
-            };
+            copy_to_buffer(&self.device, commands, screen, &buffer);
             transfer_to_host(&self.device, commands);
         })?;
         image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())
