@@ -162,7 +162,7 @@ impl Renderer {
             self.present_next()?;
         }
         if self.settings.schedule == Schedule::Serial {
-            self.retire(slot)?;
+            self.wait_for_current(slot, frame)?;
         }
         Ok(Rendered::Frame(frame))
     }
@@ -204,6 +204,16 @@ impl Renderer {
         self.measure(slot, in_flight)?;
         self.presenter.retired(slot)?;
         Ok(Some(frame))
+    }
+
+    /// The serial schedule's wait for the frame it has just begun, counted as the host's wait of that frame.
+    fn wait_for_current(&mut self, slot: usize, frame: FrameNumber) -> Result<(), Error> {
+        let mut watch = Stopwatch::start(&self.clock);
+        self.wait_for(frame)?;
+        watch.slot_wait(Some(frame));
+        self.add_wait(slot, &watch);
+        self.retire(slot)?;
+        Ok(())
     }
 
     fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
@@ -291,6 +301,9 @@ impl Renderer {
         self.presenter
             .record(commands, slot, target, self.present_pass.screen(slot));
         write_stamp(timestamps.as_ref(), commands, PRESENT_END);
+        if let Some(timestamps) = timestamps {
+            timestamps.copy(commands);
+        }
         self.device.end_label(commands);
         present_commands.end()?;
         Ok(commands)

@@ -226,15 +226,13 @@ impl Renderer {
             .map_err(Error::from)
     }
 
-    /// Lets go of frames that will not come: signals from the host what others did not, so that the queues run empty.
+    /// Lets go of frames that will not be processed: signals `processed` in the chain's place, so that the queues run
+    /// empty. The other timelines are the queues' own and come by themselves.
     fn abandon(&mut self) -> Result<(), Error> {
         self.processor.withhold_from(FrameNumber::NONE);
-        for timeline in [&self.timelines.rendered, &self.timelines.processed] {
-            if timeline.value()? < self.last_frame.value() {
-                timeline.signal(self.last_frame.value())?;
-            }
+        if self.timelines.processed.value()? < self.last_frame.value() {
+            self.timelines.processed.signal(self.last_frame.value())?;
         }
-        self.pending.clear();
         Ok(())
     }
 

@@ -1,14 +1,19 @@
-//! Timestamp queries: written by a queue, read when their slot retires, so that reading never stalls.
+//! Timestamp queries: written by a queue, copied by it to memory that the host reads when their slot retires.
 
 use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Device, Error, Queue, ResultExt};
+use super::barrier::transfer_to_host;
+use super::{Buffer, BufferMemory, Device, Error, Queue, ResultExt};
 
-/// `VkQueryPool` of timestamps.
+/// `VkQueryPool` of timestamps, with the memory they are read from.
+///
+/// The queue copies them, rather than the host asking for them: Mesa's lavapipe answers `vkGetQueryPoolResults` only when
+/// the whole device is idle, which stalls every frame, and never ends when a frame hangs.
 pub struct TimestampPool {
     raw: vk::QueryPool,
+    values: Buffer,
     count: u32,
     valid_bits: u32,
     nanoseconds_per_tick: f64,
@@ -24,14 +29,17 @@ impl TimestampPool {
         if queue.timestamp_valid_bits == 0 {
             return Ok(None);
         }
+        let (size, usage) = (u64::from(count) * 8, vk::BufferUsageFlags::TRANSFER_DST);
+        let values = Buffer::new(device, size, usage, BufferMemory::ReadBack, name)?;
         let create_info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(count);
         // SAFETY: V3.
         let raw = unsafe { device.raw.create_query_pool(&create_info, None) }.during(|| "create a timestamp pool")?;
         device.name(raw, name);
-        let pool = Self {
+        let mut pool = Self {
             raw,
+            values,
             count,
             valid_bits: queue.timestamp_valid_bits,
             nanoseconds_per_tick: f64::from(device.physical.limits.timestamp_period),
@@ -42,9 +50,10 @@ impl TimestampPool {
     }
 
     /// Makes all timestamps unavailable. The GPU must not be using the pool.
-    pub fn reset(&self) {
+    pub fn reset(&mut self) {
         // SAFETY: V1; hostQueryReset is enabled; the caller's slot has retired.
         unsafe { self.device.raw.reset_query_pool(self.raw, 0, self.count) };
+        self.values.bytes_mut().fill(0);
     }
 
     /// Records a timestamp that is taken when everything recorded before it in the queue has finished.
@@ -55,28 +64,25 @@ impl TimestampPool {
         unsafe { self.device.raw.cmd_write_timestamp2(commands, stage, self.raw, index) };
     }
 
-    /// The timestamps in nanoseconds of the device's clock; `None` for one that was not written.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn read(&self) -> Result<Vec<Option<u64>>, Error> {
-        let mut data = vec![[0u64; 2]; self.count as usize];
-        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
-        // SAFETY: V1; the slice has `count` elements of value and availability.
-        match unsafe { self.device.raw.get_query_pool_results(self.raw, 0, &mut data, flags) } {
-            Ok(()) | Err(vk::Result::NOT_READY) => {}
-            Err(result) => {
-                return Err(Error::Call {
-                    what: "read timestamps".into(),
-                    result,
-                });
-            }
-        }
+    /// Records the copy of all timestamps to where the host reads them. All must have been written before, in this
+    /// command buffer or in one that it waits for.
+    pub fn copy(&self, commands: vk::CommandBuffer) {
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        let (raw, target) = (&self.device.raw, self.values.raw);
+        // SAFETY: V1; the caller's command buffer is recording; the buffer has 8 bytes for each query.
+        unsafe { raw.cmd_copy_query_pool_results(commands, self.raw, 0, self.count, target, 0, 8, flags) };
+        transfer_to_host(&self.device, commands);
+    }
+
+    /// The timestamps in nanoseconds of the device's clock; `None` where none was copied since the last reset. The
+    /// submission that copied them must have finished.
+    pub fn read(&self) -> Vec<Option<u64>> {
         let mask = u64::MAX >> (64 - self.valid_bits);
-        Ok(data
-            .iter()
-            .map(|[ticks, available]| (*available != 0).then(|| self.nanoseconds(ticks & mask)))
-            .collect())
+        let ticks = bytemuck::pod_collect_to_vec::<u8, u64>(self.values.bytes());
+        ticks
+            .into_iter()
+            .map(|ticks| (ticks != 0).then(|| self.nanoseconds(ticks & mask)))
+            .collect()
     }
 
     fn nanoseconds(&self, ticks: u64) -> u64 {
