@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::vulkan::{Device, Error, Timeline};
+use crate::vulkan::{Device, Error, Timeline, TimelineWait};
 
 /// A frame's number: from 1, and only growing for the life of the process, through resizes and restarts.
 ///
@@ -59,6 +60,17 @@ impl Timelines {
             processed: Timeline::new(device, "processed", exported)?,
             retired: Timeline::new(device, "retired", false)?,
         })
+    }
+
+    /// Waits on the host until Vulkan has done all of `frame`: its scene and its present pass.
+    ///
+    /// The present pass cannot end before the scene has; but the chain between them is not Vulkan's, so Vulkan (and the
+    /// validation layer) knows that the scene's commands may be used again only from `rendered` itself.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn wait_retired(&self, frame: FrameNumber, limit: Duration) -> Result<TimelineWait, Error> {
+        Timeline::wait_all(&[&self.retired, &self.rendered], frame.value(), limit)
     }
 
     /// Where the three stand, for messages: `rendered 12, processed 11, retired 11`.

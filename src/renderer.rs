@@ -218,7 +218,7 @@ impl Renderer {
 
     fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
         let limit = self.settings.wait_limit;
-        if self.timelines.retired.wait(frame.value(), limit)? == TimelineWait::Reached {
+        if self.timelines.wait_retired(frame, limit)? == TimelineWait::Reached {
             return Ok(());
         }
         if let Some(failure) = self.processor.failure() {
