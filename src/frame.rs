@@ -45,6 +45,10 @@ pub struct Timelines {
     pub rendered: Timeline,
     /// Signalled by whoever runs the chain when frame N is in `processed`. Vulkan waits for it.
     pub processed: Timeline,
+    /// Signalled with `rendered`, for the host. The present pass cannot end before the scene, so `retired` says it too;
+    /// but between the two is the chain, whose signals Vulkan's validation layer does not see: only a timeline that was
+    /// never exported tells it that the scene's commands may be used again.
+    pub drawn: Timeline,
     /// Signalled by Vulkan when frame N is on its way to the screen. The host waits for it before it reuses N's slot.
     pub retired: Timeline,
 }
@@ -58,19 +62,17 @@ impl Timelines {
         Ok(Self {
             rendered: Timeline::new(device, "rendered", exported)?,
             processed: Timeline::new(device, "processed", exported)?,
+            drawn: Timeline::new(device, "drawn", false)?,
             retired: Timeline::new(device, "retired", false)?,
         })
     }
 
     /// Waits on the host until Vulkan has done all of `frame`: its scene and its present pass.
     ///
-    /// The present pass cannot end before the scene has; but the chain between them is not Vulkan's, so Vulkan (and the
-    /// validation layer) knows that the scene's commands may be used again only from `rendered` itself.
-    ///
     /// # Errors
     /// A lost device.
     pub fn wait_retired(&self, frame: FrameNumber, limit: Duration) -> Result<TimelineWait, Error> {
-        Timeline::wait_all(&[&self.retired, &self.rendered], frame.value(), limit)
+        Timeline::wait_all(&[&self.retired, &self.drawn], frame.value(), limit)
     }
 
     /// Where the three stand, for messages: `rendered 12, processed 11, retired 11`.
