@@ -22,7 +22,6 @@ use crate::present::{Acquired, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::FrameRecord;
-use crate::vulkan::barrier::Barriers;
 use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
 
 pub use error::Error;
@@ -262,15 +261,10 @@ impl Renderer {
                 ..view.scene
             },
         );
-        let (owner, family) = (self.processor.owner(), self.device.scene_queue.family);
         let written = if self.scene.writes_guides() { 5 } else { 1 };
-        images.scene.all()[..written]
-            .iter()
-            .fold(Barriers::new(), |barriers, target| {
-                barriers.release_to_chain(target.image, owner, family)
-            })
-            .discard_to_chain(images.processed.image, owner)
-            .record(&self.device, commands);
+        let family = self.device.scene_queue.family;
+        self.processor
+            .record_release(commands, slot, &images.scene.all()[..written], family);
         write_stamp(timestamps.as_ref(), commands, SCENE_END);
         self.device.end_label(commands);
         scene_commands.end()?;
@@ -286,13 +280,7 @@ impl Renderer {
         let commands = present_commands.begin()?;
         self.device.begin_label(commands, c"present");
         write_stamp(timestamps.as_ref(), commands, PRESENT_START);
-        Barriers::new()
-            .acquire_from_chain(
-                self.images[slot].processed.image,
-                self.processor.owner(),
-                self.present_queue.family,
-            )
-            .record(&self.device, commands);
+        self.processor.record_acquire(commands, slot, self.present_queue.family);
         if let Some(check) = &self.tag_check {
             check.record(commands, slot, frame.value(), self.settings.check_complement);
         }

@@ -19,8 +19,8 @@ mod clock_proof;
 mod descriptors;
 mod device_match;
 mod error;
+mod exported_image;
 mod format;
-mod memory;
 mod shared_image;
 mod shared_timeline;
 
@@ -28,7 +28,7 @@ pub use clock_proof::prove_clock;
 pub use descriptors::open_descriptors;
 pub use device_match::{Candidate, choose_device, uuid_text};
 pub use error::Error;
+pub use exported_image::ExportedImage;
 pub use format::SharedFormat;
-pub use memory::DedicatedImage;
 pub use shared_image::SharedImage;
 pub use shared_timeline::SharedTimeline;

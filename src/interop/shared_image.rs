@@ -10,14 +10,14 @@ use cudarc::driver::{CudaContext, sys};
 use crate::cuda::{self, ImageViews, ResultExt};
 use crate::vulkan::{Device, ImageDescription};
 
-use super::{DedicatedImage, Error, SharedFormat};
+use super::{Error, ExportedImage, SharedFormat};
 
 /// A dedicated, exported Vulkan image, and what CUDA made of it.
 pub struct SharedImage {
     // CUDA's side first: it must be gone before Vulkan frees the memory.
     imported: ImportedImage,
     /// Vulkan's side.
-    pub vulkan: DedicatedImage,
+    pub vulkan: ExportedImage,
 }
 
 impl SharedImage {
@@ -39,7 +39,7 @@ impl SharedImage {
             usage,
             tiling: vk::ImageTiling::OPTIMAL,
         };
-        let vulkan = DedicatedImage::exportable(device, description, name)?;
+        let vulkan = ExportedImage::new(device, description, name)?;
         let imported = ImportedImage::new(context, vulkan.export()?, &vulkan, format)?;
         Ok(Self { imported, vulkan })
     }
@@ -76,7 +76,7 @@ impl ImportedImage {
     fn new(
         context: &Arc<CudaContext>,
         fd: OwnedFd,
-        image: &DedicatedImage,
+        image: &ExportedImage,
         format: SharedFormat,
     ) -> Result<Self, cuda::Error> {
         let text = image.description.text();

@@ -15,9 +15,9 @@ use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divid
 use crate::scene::Target;
 use crate::timing::ClockRelation;
 use crate::vulkan::Device;
-use crate::vulkan::barrier::ChainOwner;
+use crate::vulkan::barrier::Barriers;
 
-use super::{ChainTimes, Error, Job, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
@@ -120,7 +120,7 @@ impl CudaProcessor {
         let shared = |index: usize| image_of(slot.images[index].views(), extent);
         let image = |id: ImageId| match id {
             ImageId::Color => shared(0),
-            ImageId::Processed => shared(5),
+            ImageId::Processed => shared(PROCESSED),
             ImageId::Scratch(index) => {
                 let image = &self.scratch[scratch[index]].1;
                 image_of(&image.views, image.extent)
@@ -172,10 +172,6 @@ impl Processor for CudaProcessor {
         self.description.clone()
     }
 
-    fn owner(&self) -> ChainOwner {
-        ChainOwner::External
-    }
-
     fn is_on_gpu(&self) -> bool {
         true
     }
@@ -212,6 +208,22 @@ impl Processor for CudaProcessor {
             });
         }
         Ok(targets)
+    }
+
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32) {
+        written
+            .iter()
+            .fold(Barriers::new(), |barriers, target| {
+                barriers.release_to_external(target.image, family)
+            })
+            .discard_to_external(self.slots[slot].images[PROCESSED].vulkan.raw)
+            .record(&self.device, commands);
+    }
+
+    fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32) {
+        Barriers::new()
+            .acquire_from_external(self.slots[slot].images[PROCESSED].vulkan.raw, family)
+            .record(&self.device, commands);
     }
 
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The chain on the CPU: the same slots and timelines, waited for and signalled by a thread; mapped memory.
+//! The chain on the CPU: the same slots and timelines, waited for and signalled by a thread; texels in mapped buffers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,46 +9,40 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
-use crate::interop::DedicatedImage;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::scene::Target;
 use crate::timing::ClockRelation;
-use crate::vulkan::barrier::ChainOwner;
-use crate::vulkan::{Device, ImageDescription, TimelineWait, host_ns};
+use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
+use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
+use crate::vulkan::{self, Buffer, BufferMemory, Device, Image, ImageDescription, TimelineWait, host_ns};
 
-use super::{ChainTimes, Error, Job, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
-/// Runs chains on all cores. Fields in drop order: the thread ends before the images that it maps go.
+/// Runs chains on all cores. Fields in drop order: the thread ends before what it reads and writes goes.
 pub struct HostProcessor {
     worker: Worker,
-    images: Vec<DedicatedImage>,
+    slots: Vec<Slot>,
     extent: vk::Extent2D,
-    mapped: Vec<MappedSlot>,
     device: Arc<Device>,
 }
 
-/// The images of a slot that the chain reads and writes, mapped.
-#[derive(Debug, Clone, Copy)]
-struct MappedSlot {
-    color: Mapped,
-    processed: Mapped,
+/// The images of a slot, and their twins in host memory.
+struct Slot {
+    images: Vec<Image>,
+    texels: Arc<Texels>,
 }
 
-/// A mapped image: the address of its first texel, and the bytes from row to row.
-#[derive(Debug, Clone, Copy)]
-struct Mapped {
-    start: *mut u8,
-    row_pitch: usize,
+/// What the chain reads and writes: mapped buffers of RGBA16F texels, rows without gaps. Whose turn it is, the timelines
+/// say: the thread's between `rendered` and `processed`, Vulkan's otherwise.
+struct Texels {
+    color: Buffer,
+    processed: Mutex<Buffer>,
 }
-
-// SAFETY: the memory stays mapped until `HostProcessor::images` drops or is replaced, both after the thread was idle; who
-// may touch it is decided by the timelines (the thread between `rendered` and `processed`, Vulkan otherwise).
-unsafe impl Send for Mapped {}
 
 /// What is sent to the thread.
 struct Work {
     job: Job,
-    slot: MappedSlot,
+    texels: Arc<Texels>,
     extent: vk::Extent2D,
 }
 
@@ -96,9 +90,8 @@ impl HostProcessor {
                 shared,
                 thread: Some(thread),
             },
-            images: Vec::new(),
+            slots: Vec::new(),
             extent: vk::Extent2D::default(),
-            mapped: Vec::new(),
             device: Arc::clone(device),
         })
     }
@@ -111,10 +104,6 @@ impl Processor for HostProcessor {
 
     fn description(&self) -> String {
         format!("host, {} threads", rayon::current_num_threads())
-    }
-
-    fn owner(&self) -> ChainOwner {
-        ChainOwner::Host
     }
 
     fn is_on_gpu(&self) -> bool {
@@ -132,41 +121,76 @@ impl Processor for HostProcessor {
     }
 
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
-        self.mapped.clear();
-        self.images.clear();
+        self.slots.clear();
         self.extent = extent;
         *lock(&self.worker.shared.times) = vec![ChainTimes::default(); slots];
-        let mut targets = Vec::with_capacity(slots);
+        let bytes = u64::from(extent.width) * u64::from(extent.height) * TEXEL_BYTES;
         for slot in 0..slots {
-            let mut of_slot = [Target {
-                image: vk::Image::null(),
-                view: vk::ImageView::null(),
-            }; SLOT_IMAGES.len()];
-            let mut addresses = Vec::with_capacity(SLOT_IMAGES.len());
-            for (target, (name, format, usage)) in of_slot.iter_mut().zip(SLOT_IMAGES) {
-                let format = format.vulkan();
+            let images = SLOT_IMAGES.iter().map(|(name, format, usage)| {
+                let (format, tiling) = (format.vulkan(), vk::ImageTiling::OPTIMAL);
                 let description = ImageDescription {
                     extent,
                     format,
-                    usage,
-                    tiling: vk::ImageTiling::LINEAR,
+                    usage: *usage,
+                    tiling,
                 };
-                let image = DedicatedImage::host_visible(&self.device, description, &format!("{name} of slot {slot}"))?;
-                let (start, row_pitch) = image.map()?;
-                addresses.push(Mapped { start, row_pitch });
-                *target = Target {
-                    image: image.raw,
-                    view: image.view,
-                };
-                self.images.push(image);
-            }
-            self.mapped.push(MappedSlot {
-                color: addresses[0],
-                processed: addresses[SLOT_IMAGES.len() - 1],
+                Image::new(&self.device, description, &format!("{name} of slot {slot}"))
             });
-            targets.push(SlotImages::from_targets(of_slot));
+            let buffer = |name: &str, usage, memory| {
+                Buffer::new(
+                    &self.device,
+                    bytes,
+                    usage,
+                    memory,
+                    &format!("{name} texels of slot {slot}"),
+                )
+            };
+            let texels = Texels {
+                color: buffer("color", vk::BufferUsageFlags::TRANSFER_DST, BufferMemory::ReadBack)?,
+                processed: Mutex::new(buffer(
+                    "processed",
+                    vk::BufferUsageFlags::TRANSFER_SRC,
+                    BufferMemory::Upload,
+                )?),
+            };
+            let images = images.collect::<Result<_, vulkan::Error>>()?;
+            self.slots.push(Slot {
+                images,
+                texels: Arc::new(texels),
+            });
         }
-        Ok(targets)
+        let target = |image: &Image| Target {
+            image: image.raw,
+            view: image.view,
+        };
+        Ok(self
+            .slots
+            .iter()
+            .map(|slot| SlotImages::from_targets(std::array::from_fn(|index| target(&slot.images[index]))))
+            .collect())
+    }
+
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, _written: &[Target], _family: u32) {
+        // No effect's reference reads the guides.
+        let Slot { images, texels } = &self.slots[slot];
+        Barriers::new()
+            .scene_to_transfer(images[0].raw)
+            .record(&self.device, commands);
+        copy_to_buffer(&self.device, commands, &images[0], &texels.color);
+        transfer_to_host(&self.device, commands);
+    }
+
+    fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, _family: u32) {
+        let Slot { images, texels } = &self.slots[slot];
+        let image = &images[PROCESSED];
+        host_to_transfer(&self.device, commands);
+        Barriers::new()
+            .discard_for_transfer(image.raw)
+            .record(&self.device, commands);
+        copy_from_buffer(&self.device, commands, &lock(&texels.processed), image);
+        Barriers::new()
+            .transfer_to_compute(image.raw)
+            .record(&self.device, commands);
     }
 
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {
@@ -174,7 +198,7 @@ impl Processor for HostProcessor {
             return Err(error);
         }
         let work = Work {
-            slot: self.mapped[job.slot],
+            texels: Arc::clone(&self.slots[job.slot].texels),
             extent: self.extent,
             job,
         };
@@ -207,6 +231,9 @@ impl Processor for HostProcessor {
     }
 }
 
+/// Of an RGBA16F texel.
+const TEXEL_BYTES: u64 = 8;
+
 /// How often the thread looks whether it is to stop while it waits for a frame.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
@@ -228,27 +255,20 @@ impl Shared {
 
     /// One frame. `false`: told to stop.
     fn process(&self, work: &Work, scratch: &mut HostScratch) -> Result<bool, Error> {
-        let Work { job, slot, extent } = work;
+        let Work { job, texels, extent } = work;
         while self.timelines.rendered.wait(job.frame.value(), STOP_CHECK)? != TimelineWait::Reached {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);
             }
         }
         let start = host_ns();
-        let bytes = |image: &Mapped| image.row_pitch * (extent.height as usize - 1) + extent.width as usize * 8;
-        // SAFETY: `rendered` reached the frame and `processed` has not: until it does, the slot's images are ours (see
-        // `Mapped`). The layouts are the images' own, and the two images have memory of their own each.
-        let (color, processed) = unsafe {
-            (
-                std::slice::from_raw_parts(slot.color.start, bytes(&slot.color)),
-                std::slice::from_raw_parts_mut(slot.processed.start, bytes(&slot.processed)),
-            )
-        };
+        let pitch = (u64::from(extent.width) * TEXEL_BYTES) as usize;
         let color = MappedImage {
-            bytes: color,
-            pitch: slot.color.row_pitch,
+            bytes: texels.color.bytes(),
+            pitch,
         };
-        let processed = (processed, slot.processed.row_pitch);
+        let mut processed = lock(&texels.processed);
+        let processed = (processed.bytes_mut(), pitch);
         let mut images = HostImages::new([extent.width, extent.height], color, processed, scratch).map_err(stopped)?;
         let parameters = FrameParameters {
             frame: job.frame.value(),

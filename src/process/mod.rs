@@ -16,7 +16,6 @@ use crate::interop::SharedFormat;
 use crate::kernels::Plan;
 use crate::scene::{SceneTargets, Target};
 use crate::timing::ClockRelation;
-use crate::vulkan::barrier::ChainOwner;
 use crate::{interop, vulkan};
 
 pub use cuda::CudaProcessor;
@@ -68,7 +67,9 @@ const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
     let written =
         Usage::from_raw(Usage::COLOR_ATTACHMENT.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
     let color = Usage::from_raw(written.as_raw() | Usage::STORAGE.as_raw());
-    let processed = Usage::from_raw(Usage::STORAGE.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw());
+    let processed = Usage::from_raw(
+        Usage::STORAGE.as_raw() | Usage::SAMPLED.as_raw() | Usage::TRANSFER_SRC.as_raw() | Usage::TRANSFER_DST.as_raw(),
+    );
     [
         ("color", SharedFormat::Rgba16Float, color),
         ("depth", SharedFormat::R32Float, written),
@@ -78,6 +79,9 @@ const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
         ("processed", SharedFormat::Rgba16Float, processed),
     ]
 };
+
+/// The place of `processed` among them.
+const PROCESSED: usize = SLOT_IMAGES.len() - 1;
 
 impl SlotImages {
     fn from_targets([color, depth, normal, albedo, motion, processed]: [Target; 6]) -> Self {
@@ -135,9 +139,6 @@ pub trait Processor {
     /// What it is in fact, for the line at start: `cuda on NVIDIA H200, driver of CUDA 13.0`.
     fn description(&self) -> String;
 
-    /// How images are handed to it and back.
-    fn owner(&self) -> ChainOwner;
-
     /// The chain runs on the GPU (and counts as GPU time).
     fn is_on_gpu(&self) -> bool;
 
@@ -149,6 +150,14 @@ pub trait Processor {
     /// # Errors
     /// What cannot be shared; no memory.
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error>;
+
+    /// Records, at the end of the slot's scene, how what the scene wrote (`color` first) gets to the chain. `family` is the
+    /// queue's.
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32);
+
+    /// Records, at the start of the slot's present, how `processed` comes back: readable by compute shaders of a queue of
+    /// `family`, in GENERAL.
+    fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32);
 
     /// Enqueues wait for `rendered`, the chain, and the signal of `processed`, all at the job's frame. Never waits.
     ///

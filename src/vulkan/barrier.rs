@@ -5,15 +5,6 @@ use ash::vk;
 use super::Device;
 use super::image::COLOR;
 
-/// Who runs the kernels on the images: it decides how they are handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChainOwner {
-    /// Another API on the same device: ownership passes through `VK_QUEUE_FAMILY_EXTERNAL`.
-    External,
-    /// The host, through mapped memory.
-    Host,
-}
-
 /// A barrier on one image: what must be finished, what waits for it.
 #[derive(Debug, Clone, Copy)]
 struct Transition {
@@ -47,6 +38,11 @@ impl Transition {
 use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
 
 const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
+
+/// How scenes write their images.
+const WRITERS: Stage = Stage::from_raw(Stage::COLOR_ATTACHMENT_OUTPUT.as_raw() | Stage::COMPUTE_SHADER.as_raw());
+const WRITTEN: Access =
+    Access::from_raw(Access::COLOR_ATTACHMENT_WRITE.as_raw() | Access::SHADER_STORAGE_WRITE.as_raw());
 
 /// Where a submission waits for `image_acquired`: nothing before the copy to the swapchain image needs the image.
 pub const IMAGE_ACQUIRED: Stage = Stage::TRANSFER;
@@ -202,62 +198,84 @@ impl Barriers {
         )
     }
 
-    /// What the scene wrote (attachments or compute) goes to whoever runs the chain.
-    pub fn release_to_chain(self, image: vk::Image, owner: ChainOwner, family: u32) -> Self {
-        let stages = Stage::COLOR_ATTACHMENT_OUTPUT | Stage::COMPUTE_SHADER;
-        let written = Access::COLOR_ATTACHMENT_WRITE | Access::SHADER_STORAGE_WRITE;
-        match owner {
-            ChainOwner::External => self.push(
-                image,
-                (stages, written, Layout::GENERAL, family),
-                (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
-            ),
-            ChainOwner::Host => self.push(
-                image,
-                (stages, written, Layout::GENERAL, SAME),
-                (Stage::HOST, Access::HOST_READ, Layout::GENERAL, SAME),
-            ),
-        }
-    }
-
-    /// An image without contents goes to whoever runs the chain, which will write all of it.
-    ///
-    /// Contents that nobody needs can be taken over without a transfer of ownership (Vulkan 1.3, 7.7.4), so there is only
-    /// the change of layout.
-    pub fn discard_to_chain(self, image: vk::Image, owner: ChainOwner) -> Self {
-        let (stage, access) = match owner {
-            ChainOwner::External => (Stage::NONE, Access::NONE),
-            ChainOwner::Host => (Stage::HOST, Access::HOST_WRITE),
-        };
+    /// What the scene wrote (attachments or compute) goes to another API on the same device. Its queues are a family of
+    /// their own to Vulkan, so this is a transfer of ownership from `family`.
+    pub fn release_to_external(self, image: vk::Image, family: u32) -> Self {
         self.push(
             image,
-            (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME),
-            (stage, access, Layout::GENERAL, SAME),
+            (WRITERS, WRITTEN, Layout::GENERAL, family),
+            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
         )
     }
 
-    /// What the chain wrote comes back, to be read by a compute shader.
-    pub fn acquire_from_chain(self, image: vk::Image, owner: ChainOwner, family: u32) -> Self {
-        let to = |family| {
+    /// An image goes to another API without contents: all of it will be written there.
+    ///
+    /// Contents that nobody needs can be taken over without a transfer of ownership (Vulkan 1.3, 7.7.4), so there is only
+    /// the change of layout.
+    pub fn discard_to_external(self, image: vk::Image) -> Self {
+        let from = (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME);
+        self.push(image, from, (Stage::NONE, Access::NONE, Layout::GENERAL, SAME))
+    }
+
+    /// What another API wrote comes back to `family`, to be read by a compute shader.
+    pub fn acquire_from_external(self, image: vk::Image, family: u32) -> Self {
+        self.push(
+            image,
+            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
             (
                 Stage::COMPUTE_SHADER,
                 Access::SHADER_SAMPLED_READ,
                 Layout::GENERAL,
                 family,
-            )
-        };
-        match owner {
-            ChainOwner::External => self.push(
-                image,
-                (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
-                to(family),
             ),
-            ChainOwner::Host => self.push(
-                image,
-                (Stage::HOST, Access::HOST_WRITE, Layout::GENERAL, SAME),
-                to(SAME),
+        )
+    }
+
+    /// What the scene wrote (attachments or compute) will be copied from.
+    pub fn scene_to_transfer(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (WRITERS, WRITTEN, Layout::GENERAL, SAME),
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_READ,
+                Layout::TRANSFER_SRC_OPTIMAL,
+                SAME,
             ),
-        }
+        )
+    }
+
+    /// The old contents are given up; the image will be copied to.
+    pub fn discard_for_transfer(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME),
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_WRITE,
+                Layout::TRANSFER_DST_OPTIMAL,
+                SAME,
+            ),
+        )
+    }
+
+    /// What was copied to the image will be read by a compute shader.
+    pub fn transfer_to_compute(self, image: vk::Image) -> Self {
+        self.push(
+            image,
+            (
+                Stage::TRANSFER,
+                Access::TRANSFER_WRITE,
+                Layout::TRANSFER_DST_OPTIMAL,
+                SAME,
+            ),
+            (
+                Stage::COMPUTE_SHADER,
+                Access::SHADER_SAMPLED_READ,
+                Layout::GENERAL,
+                SAME,
+            ),
+        )
     }
 
     /// The screen image, written by the present pass, will be copied from, in TRANSFER_SRC_OPTIMAL. Nothing is lost by
@@ -307,6 +325,22 @@ impl Barriers {
             (Stage::NONE, Access::NONE, Layout::PRESENT_SRC_KHR, SAME),
         )
     }
+}
+
+/// Makes what the host wrote to buffers readable by transfers. Needed where the host writes after the submission: only
+/// what it wrote before is made visible by the submission itself.
+pub fn host_to_transfer(device: &Device, commands: vk::CommandBuffer) {
+    let barriers = [vk::MemoryBarrier2::default()
+        .src_stage_mask(Stage::HOST)
+        .src_access_mask(Access::HOST_WRITE)
+        .dst_stage_mask(Stage::TRANSFER)
+        .dst_access_mask(Access::TRANSFER_READ)];
+    // SAFETY: the caller's command buffer is recording.
+    unsafe {
+        device
+            .raw
+            .cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().memory_barriers(&barriers))
+    };
 }
 
 /// Makes what transfers wrote to buffers readable by the host after the submission.

@@ -59,6 +59,23 @@ pub fn copy_to_buffer(device: &Device, commands: vk::CommandBuffer, source: &Ima
     }
 }
 
+/// Copies rows without gaps from the start of `source` to all of `target` (TRANSFER_DST_OPTIMAL).
+pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: &Buffer, target: &Image) {
+    let region = [vk::BufferImageCopy::default()
+        .image_subresource(LAYERS)
+        .image_extent(target.description.extent.into())];
+    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
+    unsafe {
+        device.raw.cmd_copy_buffer_to_image(
+            commands,
+            source.raw,
+            target.raw,
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+            &region,
+        );
+    }
+}
+
 fn corners(extent: vk::Extent2D) -> [vk::Offset3D; 2] {
     let far = vk::Offset3D {
         // Vulkan's extents of images stay far under 2^31.
