@@ -262,7 +262,10 @@ impl Window {
         self.press("p");
         let path = self.program.folder.path().join(file);
         self.until("a picture file", |_| path.exists());
-        assert!(Picture::read(&path) == self.picture(), "{file} is not what the window shows");
+        assert!(
+            Picture::read(&path) == self.picture(),
+            "{file} is not what the window shows"
+        );
     }
 
     /// Another scene, and back.

@@ -54,7 +54,10 @@ impl Program {
     }
 
     /// Fails when it has ended, which it was not asked to.
-    #[allow(dead_code, reason = "only runs that are driven from outside are looked at while they last")]
+    #[allow(
+        dead_code,
+        reason = "only runs that are driven from outside are looked at while they last"
+    )]
     pub fn expect_running(&mut self) {
         let status = self.child.try_wait().unwrap();
         assert!(status.is_none(), "it ended by itself, {status:?}:\n{}", self.stderr());
@@ -72,6 +75,7 @@ impl Program {
         };
         let stderr = self.stderr();
         assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(!stderr.contains('\u{1b}'), "a log in a file has colours: {stderr}");
         // The folder outlives the program; a name of its own keeps it from the drop below.
         let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
         Ended {
