@@ -354,11 +354,11 @@ fn captures_of_a_command_line_have_a_row_a_frame() {
 
 #[test]
 fn a_withheld_signal_ends_in_the_bounded_wait() {
-    let arguments = "--withhold-processed 5 --wait-limit 1 --screenshot frame.png";
+    let arguments = "--withhold-processed 5 --wait-limit 3 --screenshot frame.png";
     refused(
         &format!("{SMALL} {arguments}"),
         MACHINE,
-        &["after 1s the timeline `processed` stands at 4 and 5 was expected"],
+        &["after 3s the timeline `processed` stands at 4 and 5 was expected"],
     );
 }
 
