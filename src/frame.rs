@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::vulkan::{Device, Error, Timeline};
+use crate::vulkan::{Device, Error, Timeline, TimelineWait};
 
 /// A frame's number: from 1, and only growing for the life of the process, through resizes and restarts.
 ///
@@ -44,6 +45,10 @@ pub struct Timelines {
     pub rendered: Timeline,
     /// Signalled by whoever runs the chain when frame N is in `processed`. Vulkan waits for it.
     pub processed: Timeline,
+    /// Signalled with `rendered`, for the host. The present pass cannot end before the scene, so `retired` says it too;
+    /// but between the two is the chain, whose signals Vulkan's validation layer does not see: only a timeline that was
+    /// never exported tells it that the scene's commands may be used again.
+    pub drawn: Timeline,
     /// Signalled by Vulkan when frame N is on its way to the screen. The host waits for it before it reuses N's slot.
     pub retired: Timeline,
 }
@@ -57,8 +62,17 @@ impl Timelines {
         Ok(Self {
             rendered: Timeline::new(device, "rendered", exported)?,
             processed: Timeline::new(device, "processed", exported)?,
+            drawn: Timeline::new(device, "drawn", false)?,
             retired: Timeline::new(device, "retired", false)?,
         })
+    }
+
+    /// Waits on the host until Vulkan has done all of `frame`: its scene and its present pass.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn wait_retired(&self, frame: FrameNumber, limit: Duration) -> Result<TimelineWait, Error> {
+        Timeline::wait_all(&[&self.retired, &self.drawn], frame.value(), limit)
     }
 
     /// Where the three stand, for messages: `rendered 12, processed 11, retired 11`.

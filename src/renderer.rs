@@ -23,7 +23,7 @@ use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::FrameRecord;
 use crate::vulkan::barrier::Barriers;
-use crate::vulkan::{CommandPool, Device, TimelineWait, TimestampPool};
+use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
 
 pub use error::Error;
 pub use measure::HostClock;
@@ -109,6 +109,7 @@ pub struct Renderer {
     extent: vk::Extent2D,
     settings: Settings,
     needs_rebuild: bool,
+    present_queue: Queue,
     clock: HostClock,
     finished: Vec<FrameRecord>,
     tags: TagReport,
@@ -144,12 +145,11 @@ impl Renderer {
         let frame = self.begin_frame(slot, &watch);
         let scene = self.record_scene(slot, frame, view)?;
         watch.recorded();
-        self.device.submit(
-            self.device.scene_queue,
-            scene,
-            &[],
-            &[self.timelines.rendered.at(frame.value())],
-        )?;
+        let signals = [
+            self.timelines.rendered.at(frame.value()),
+            self.timelines.drawn.at(frame.value()),
+        ];
+        self.device.submit(self.device.scene_queue, scene, &[], &signals)?;
         self.processor
             .enqueue(job(slot, frame, view, self.scene.writes_guides()))?;
         watch.submitted();
@@ -162,7 +162,7 @@ impl Renderer {
             self.present_next()?;
         }
         if self.settings.schedule == Schedule::Serial {
-            self.retire(slot)?;
+            self.wait_for_current(slot, frame)?;
         }
         Ok(Rendered::Frame(frame))
     }
@@ -180,10 +180,9 @@ impl Renderer {
         waits.extend(self.presenter.wait(slot));
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
-        self.device
-            .submit(self.device.present_queue, commands, &waits, &signals)?;
+        self.device.submit(self.present_queue, commands, &waits, &signals)?;
         watch.submitted();
-        if self.presenter.present(self.device.present_queue, slot, target)? == Presented::OutOfDate {
+        if self.presenter.present(self.present_queue, slot, target)? == Presented::OutOfDate {
             self.needs_rebuild = true;
         }
         watch.presented();
@@ -206,9 +205,19 @@ impl Renderer {
         Ok(Some(frame))
     }
 
+    /// The serial schedule's wait for the frame it has just begun, counted as the host's wait of that frame.
+    fn wait_for_current(&mut self, slot: usize, frame: FrameNumber) -> Result<(), Error> {
+        let mut watch = Stopwatch::start(&self.clock);
+        self.wait_for(frame)?;
+        watch.slot_wait(Some(frame));
+        self.add_wait(slot, &watch);
+        self.retire(slot)?;
+        Ok(())
+    }
+
     fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
         let limit = self.settings.wait_limit;
-        if self.timelines.retired.wait(frame.value(), limit)? == TimelineWait::Reached {
+        if self.timelines.wait_retired(frame, limit)? == TimelineWait::Reached {
             return Ok(());
         }
         if let Some(failure) = self.processor.failure() {
@@ -281,7 +290,7 @@ impl Renderer {
             .acquire_from_chain(
                 self.images[slot].processed.image,
                 self.processor.owner(),
-                self.device.present_queue.family,
+                self.present_queue.family,
             )
             .record(&self.device, commands);
         if let Some(check) = &self.tag_check {
@@ -291,6 +300,9 @@ impl Renderer {
         self.presenter
             .record(commands, slot, target, self.present_pass.screen(slot));
         write_stamp(timestamps.as_ref(), commands, PRESENT_END);
+        if let Some(timestamps) = timestamps {
+            timestamps.copy(commands);
+        }
         self.device.end_label(commands);
         present_commands.end()?;
         Ok(commands)

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use options::{Cli, Command, PresentChoice, ProcessorChoice, ViewOptions};
+pub use options::{Cli, Command, PresentChoice, ProcessorChoice, Size, ViewOptions, parse_size};
+pub use setup::{Machine, Request};
 
 /// What the user asked for cannot be: exit code 2.
 #[derive(Debug, thiserror::Error)]

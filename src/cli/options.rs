@@ -204,7 +204,11 @@ pub struct Size {
 /// No GPU has images larger than this a side (`maxImageDimension2D` is 32768 at most today).
 const LARGEST_SIDE: u32 = 32_768;
 
-fn parse_size(text: &str) -> Result<Size, String> {
+/// Reads `1280x720`.
+///
+/// # Errors
+/// What is expected.
+pub fn parse_size(text: &str) -> Result<Size, String> {
     let sides = text.split_once(['x', 'X']).and_then(|(width, height)| {
         let (width, height) = (width.trim().parse().ok()?, height.trim().parse().ok()?);
         Some(Size { width, height })

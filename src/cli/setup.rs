@@ -20,15 +20,32 @@ use super::usage;
 
 /// What a [`Machine`] is asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub struct Request {
+    /// Who runs the chain.
     pub processor: ProcessorChoice,
+    /// Where frames go.
     pub present: PresentChoice,
+    /// The GPU that the user named.
     pub gpu: Option<String>,
+    /// The validation layer must be on.
     pub validate: bool,
 }
 
+impl Request {
+    /// The best GPU, no window, no validation.
+    pub fn offscreen(processor: ProcessorChoice) -> Self {
+        Self {
+            processor,
+            present: PresentChoice::Offscreen,
+            gpu: None,
+            validate: false,
+        }
+    }
+}
+
 /// The GPU with its CUDA twin, opened for what is asked of it.
-pub(crate) struct Machine {
+pub struct Machine {
+    /// The Vulkan device.
     pub device: Arc<Device>,
     /// The CUDA driver and the device of the same GPU, when CUDA runs the chain.
     pub cuda: Option<(Driver, CudaDevice)>,
@@ -42,6 +59,9 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Chooses and opens a GPU. `window` is what will be presented to, if anything.
+    ///
+    /// # Errors
+    /// No usable GPU, or not the one asked for; each with the lists of what there is.
     pub fn open(request: &Request, window: Option<&Arc<Window>>) -> anyhow::Result<Self> {
         let driver = match request.processor {
             ProcessorChoice::Host => None,
@@ -127,6 +147,9 @@ impl Machine {
     }
 
     /// The processor that the machine was opened for.
+    ///
+    /// # Errors
+    /// A kernel did not load, or a timeline could not be shared.
     pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
         Ok(match &self.cuda {
             Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines, catalogue())?),
@@ -135,11 +158,17 @@ impl Machine {
     }
 
     /// The renderer of an offscreen run.
+    ///
+    /// # Errors
+    /// As [`Machine::renderer`].
     pub fn offscreen(&self, scene: &str, extent: vk::Extent2D, settings: Settings) -> anyhow::Result<Renderer> {
         self.renderer(scene, Box::new(Offscreen::new(&self.device, extent)), settings)
     }
 
     /// A renderer that shows frames with `presenter`.
+    ///
+    /// # Errors
+    /// An unknown scene, what cannot be shared, or no memory.
     pub fn renderer(&self, scene: &str, presenter: Box<dyn Presenter>, settings: Settings) -> anyhow::Result<Renderer> {
         let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
         let scene = scene::create(scene, &self.device).map_err(|error| match error {
@@ -158,6 +187,9 @@ impl Machine {
     }
 
     /// The presenter of a window: a swapchain where the device can present, else software.
+    ///
+    /// # Errors
+    /// No memory, or the window system refused.
     pub fn window_presenter(
         &mut self,
         window: &Arc<Window>,
@@ -176,6 +208,9 @@ impl Machine {
     }
 
     /// Refuses frames larger than the GPU's images.
+    ///
+    /// # Errors
+    /// They are.
     pub fn check_extent(&self, extent: vk::Extent2D) -> anyhow::Result<()> {
         let limit = self.device.physical.limits.max_image_dimension2_d;
         if extent.width > limit || extent.height > limit {
@@ -187,7 +222,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends a run: an error when the validation layer counted errors.
+    /// Ends a run.
+    ///
+    /// # Errors
+    /// The validation layer counted errors.
     pub fn check_validation(&self) -> anyhow::Result<()> {
         let Some(log) = &self.device.instance.validation else {
             return Ok(());

@@ -26,7 +26,7 @@ pub fn prove_clock(
     stream: &CudaStream,
 ) -> Result<ClockRelation, Error> {
     let queue = device.scene_queue;
-    let Some(timestamps) = TimestampPool::new(device, queue, 2, "clock proof")? else {
+    let Some(mut timestamps) = TimestampPool::new(device, queue, 2, "clock proof")? else {
         return Ok(ClockRelation::Unrelated);
     };
     let to_cuda = Timeline::new(device, "clock proof: to CUDA", true)?;
@@ -51,9 +51,10 @@ pub fn prove_clock(
         stamps.enqueue(stream, 0)?;
         cuda_to_vulkan.signal(stream, round)?;
         timestamps.write(after.begin()?, 1);
+        timestamps.copy(after.commands);
         after.end()?;
         device.submit(queue, after.commands, &[to_vulkan.at(round)], &[finished.at(round)])?;
-        if let TimelineWait::TimedOut { .. } = finished.wait(round, LIMIT)? {
+        if finished.wait(round, LIMIT)? == TimelineWait::TimedOut {
             // What hangs here hangs in the first frame too, whose bounded wait says more; let both sides go.
             for timeline in [&to_cuda, &to_vulkan] {
                 if timeline.value()? < round {
@@ -63,7 +64,7 @@ pub fn prove_clock(
             device.wait_idle()?;
             return Ok(ClockRelation::Unrelated);
         }
-        if let ([Some(before), Some(after)], Some(between)) = (timestamps.read()?.as_slice(), stamps.read(0)) {
+        if let ([Some(before), Some(after)], Some(between)) = (timestamps.read().as_slice(), stamps.read(0)) {
             rounds.push(Round {
                 before: *before,
                 between,

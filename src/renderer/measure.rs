@@ -135,6 +135,14 @@ impl Renderer {
         }
     }
 
+    /// Adds a wait for the frame itself.
+    pub(super) fn add_wait(&mut self, slot: usize, watch: &Stopwatch) {
+        if let Some(InFlight { record, .. }) = &mut self.slots[slot].in_flight {
+            record.slot_wait_ms += watch.spans.slot_wait_ms;
+            record.waited_for_frame = watch.spans.waited_for_frame;
+        }
+    }
+
     /// Completes the record of a retired frame from the GPU's stamps. Reads only what is there: nothing waits.
     pub(super) fn measure(&mut self, slot: usize, in_flight: InFlight) -> Result<(), Error> {
         let InFlight {
@@ -142,14 +150,12 @@ impl Renderer {
             mut record,
             start_ns,
         } = in_flight;
-        let stamps = match &self.slots[slot].timestamps {
-            Some(timestamps) => {
-                let stamps = timestamps.read()?;
-                timestamps.reset();
-                stamps
-            }
-            None => Vec::new(),
-        };
+        let timestamps = self.slots[slot].timestamps.as_mut();
+        let stamps = timestamps.map_or(Vec::new(), |timestamps| {
+            let stamps = timestamps.read();
+            timestamps.reset();
+            stamps
+        });
         let stamp = |index: u32| stamps.get(index as usize).copied().flatten();
         let chain = self.processor.times(slot);
         fill_gpu_spans(&mut record, stamp, &chain);

@@ -61,14 +61,23 @@ impl Renderer {
             processor,
             presenter,
         } = parts;
+        // The samples' way, which the serial schedule keeps to compare with, has one queue.
+        let present_queue = match settings.schedule {
+            Schedule::Serial => device.scene_queue,
+            Schedule::Pipelined => device.present_queue,
+        };
+        let fewest_bits = [device.scene_queue, present_queue]
+            .into_iter()
+            .min_by_key(|queue| queue.timestamp_valid_bits);
+        let stamped_queue = fewest_bits.unwrap_or(present_queue);
         let slots = (0..settings.frames_in_flight)
             .map(|slot| {
                 let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
                 let name = format!("timestamps of slot {slot}");
                 Ok(Slot {
                     scene_commands: pool(device.scene_queue, "scene")?,
-                    present_commands: pool(device.present_queue, "present")?,
-                    timestamps: TimestampPool::new(&device, device.scene_queue, TIMESTAMPS, &name)?,
+                    present_commands: pool(present_queue, "present")?,
+                    timestamps: TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
                     in_flight: None,
                 })
             })
@@ -93,6 +102,7 @@ impl Renderer {
             extent: vk::Extent2D::default(),
             settings,
             needs_rebuild: false,
+            present_queue,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
             tags: TagReport::default(),
@@ -216,7 +226,7 @@ impl Renderer {
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
         // All frames have retired, and their presenters left their screens ready to be copied.
-        CommandPool::run_once(&self.device, self.device.present_queue, |commands| {
+        CommandPool::run_once(&self.device, self.present_queue, |commands| {
             copy_to_buffer(&self.device, commands, screen, &buffer);
             transfer_to_host(&self.device, commands);
         })?;
@@ -226,15 +236,13 @@ impl Renderer {
             .map_err(Error::from)
     }
 
-    /// Lets go of frames that will not come: signals from the host what others did not, so that the queues run empty.
+    /// Lets go of frames that will not be processed: signals `processed` in the chain's place, so that the queues run
+    /// empty. The other timelines are the queues' own and come by themselves.
     fn abandon(&mut self) -> Result<(), Error> {
         self.processor.withhold_from(FrameNumber::NONE);
-        for timeline in [&self.timelines.rendered, &self.timelines.processed] {
-            if timeline.value()? < self.last_frame.value() {
-                timeline.signal(self.last_frame.value())?;
-            }
+        if self.timelines.processed.value()? < self.last_frame.value() {
+            self.timelines.processed.signal(self.last_frame.value())?;
         }
-        self.pending.clear();
         Ok(())
     }
 

@@ -168,15 +168,15 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "waited_for_frame",
         unit: Unit::Number,
-        definition: "The frame that `slot_wait_ms` waited for: the slot's previous one, so always smaller than `frame`. \
-                     NA while the slot is fresh.",
+        definition: "The frame that `slot_wait_ms` waited for: the slot's previous one, so smaller than `frame`, except \
+                     under `--schedule serial`, which waits for the frame itself. NA while the slot is fresh.",
         present_mon: None,
         read: |record, _| record.waited_for_frame.map_or(Cell::NotAvailable, Cell::Number),
     },
     Column {
         name: "slot_wait_ms",
         unit: Unit::Milliseconds,
-        definition: "Host: waiting for the slot's previous frame to retire; the host's only wait for the GPU.",
+        definition: "Host: waiting for the frame in `waited_for_frame` to retire; the host's only wait for the GPU.",
         present_mon: None,
         read: |record, _| ms(Some(record.slot_wait_ms)),
     },

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{ext, khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
-use super::{Error, Instance, PhysicalDevice, ResultExt};
+use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
 
 /// What a [`Device`] is asked for.
 #[derive(Debug, Default)]
@@ -52,7 +52,8 @@ pub struct Device {
     pub physical: PhysicalDevice,
     /// Draws the scene.
     pub scene_queue: Queue,
-    /// Takes the processed image to the screen: a second queue where the family has one, else the scene's.
+    /// Takes the processed image to the screen. Without a swapchain a queue of a compute family, which overlaps best
+    /// with scenes; with one a second queue of the scene's family, since it blits; where there is neither, the scene's.
     pub present_queue: Queue,
     /// `vkGetMemoryFdKHR`; present when the request said `export`.
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
@@ -89,11 +90,17 @@ impl Device {
         }
 
         let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let (present_family, present_index) = choose_present_queue(&physical, family, request);
         let priorities = [1.0; 2];
-        let queue_count = family.count.min(2);
-        let queues = [vk::DeviceQueueCreateInfo::default()
-            .queue_family_index(family.index)
-            .queue_priorities(&priorities[..queue_count as usize])];
+        let mut queues = vec![
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family.index)
+                .queue_priorities(&priorities[..if present_index > 0 { 2 } else { 1 }]),
+        ];
+        if present_family.index != family.index {
+            let of_family = vk::DeviceQueueCreateInfo::default().queue_family_index(present_family.index);
+            queues.push(of_family.queue_priorities(&priorities[..1]));
+        }
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
             .timeline_semaphore(true)
             .host_query_reset(true);
@@ -109,13 +116,13 @@ impl Device {
         let raw = unsafe { instance.raw.create_device(physical.raw, &create_info, None) }
             .during(|| format!("create the device {}", physical.name))?;
 
-        let queue = |index: u32| Queue {
-            // SAFETY: `index` is under the count that the device was created with.
+        let queue = |family: QueueFamily, index: u32| Queue {
+            // SAFETY: family and index are those that the device was created with.
             raw: unsafe { raw.get_device_queue(family.index, index) },
             family: family.index,
             timestamp_valid_bits: family.timestamp_valid_bits,
         };
-        let (scene_queue, present_queue) = (queue(0), queue(queue_count - 1));
+        let (scene_queue, present_queue) = (queue(family, 0), queue(present_family, present_index));
         let allocator = Allocator::new(&AllocatorCreateDesc {
             instance: instance.raw.clone(),
             device: raw.clone(),
@@ -260,6 +267,14 @@ impl Drop for Device {
             ManuallyDrop::drop(&mut self.allocator);
             self.raw.destroy_device(None);
         }
+    }
+}
+
+/// The family of the present queue, and the queue's index in it.
+fn choose_present_queue(physical: &PhysicalDevice, scene: QueueFamily, request: &DeviceRequest) -> (QueueFamily, u32) {
+    match physical.compute_family().filter(|_| !request.swapchain) {
+        Some(compute) => (compute, 0),
+        None => (scene, scene.count.min(2) - 1),
     }
 }
 

@@ -18,8 +18,11 @@ pub struct GraphicsPipelineDescription<'a> {
     pub vertex_entry: &'a CStr,
     /// The fragment shader's entry point; `None` where only depth is written.
     pub fragment_entry: Option<&'a CStr>,
-    /// Formats of the vertex attributes, packed in the order of their locations, with the bytes of each; empty: none.
+    /// Formats of the vertex attributes that the vertex shader reads, packed in the order of their locations, with the
+    /// bytes of each; empty: none.
     pub attributes: &'a [(vk::Format, u32)],
+    /// Bytes from one vertex to the next.
+    pub stride: u32,
     /// Formats of the colour attachments.
     pub color_formats: &'a [vk::Format],
     /// The depth attachment's format; UNDEFINED: none.
@@ -62,20 +65,20 @@ impl GraphicsPipeline {
                 .map(|entry| stage(vk::ShaderStageFlags::FRAGMENT, entry)),
         );
 
-        let mut stride = 0;
+        let mut offset = 0;
         let mut attributes = Vec::new();
         for ((format, bytes), location) in description.attributes.iter().zip(0..) {
             attributes.push(
                 vk::VertexInputAttributeDescription::default()
                     .location(location)
                     .format(*format)
-                    .offset(stride),
+                    .offset(offset),
             );
-            stride += bytes;
+            offset += bytes;
         }
-        let bindings = [vk::VertexInputBindingDescription::default().stride(stride)];
+        let bindings = [vk::VertexInputBindingDescription::default().stride(description.stride)];
         let mut vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
-        if stride > 0 {
+        if !attributes.is_empty() {
             vertex_input = vertex_input
                 .vertex_binding_descriptions(&bindings)
                 .vertex_attribute_descriptions(&attributes);

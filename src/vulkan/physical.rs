@@ -109,6 +109,17 @@ impl PhysicalDevice {
             .find(|family| family.flags.contains(both))
     }
 
+    /// The first family that computes and does not draw, where there is one.
+    pub fn compute_family(&self) -> Option<QueueFamily> {
+        let computes_only = |flags: vk::QueueFlags| {
+            flags.contains(vk::QueueFlags::COMPUTE) && !flags.contains(vk::QueueFlags::GRAPHICS)
+        };
+        self.queue_families
+            .iter()
+            .copied()
+            .find(|family| computes_only(family.flags))
+    }
+
     /// Whether it has the device extension.
     pub fn has_extension(&self, name: &CStr) -> bool {
         self.extensions

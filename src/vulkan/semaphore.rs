@@ -12,11 +12,8 @@ use super::{Device, Error, ResultExt};
 pub enum TimelineWait {
     /// The value was reached.
     Reached,
-    /// The limit passed first; the timeline stands at `value`.
-    TimedOut {
-        /// The value reached so far.
-        value: u64,
-    },
+    /// The limit passed first.
+    TimedOut,
 }
 
 /// A timeline `VkSemaphore`.
@@ -74,23 +71,35 @@ impl Timeline {
             .during(|| format!("read the timeline `{}`", self.name))
     }
 
+    /// Waits on the host until every one of `timelines`, all of one device, reaches `value`, or until `limit` has passed.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn wait_all(timelines: &[&Self], value: u64, limit: Duration) -> Result<TimelineWait, Error> {
+        let Some(first) = timelines.first() else {
+            return Ok(TimelineWait::Reached);
+        };
+        let semaphores: Vec<_> = timelines.iter().map(|timeline| timeline.raw).collect();
+        let values = vec![value; timelines.len()];
+        let wait_info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: V1, V3.
+        match unsafe { first.device.raw.wait_semaphores(&wait_info, nanoseconds) } {
+            Ok(()) => Ok(TimelineWait::Reached),
+            Err(vk::Result::TIMEOUT) => Ok(TimelineWait::TimedOut),
+            Err(result) => Err(Error::Call {
+                what: format!("wait for the timeline `{}` to reach {value}", first.name),
+                result,
+            }),
+        }
+    }
+
     /// Waits on the host until `value` is reached or `limit` has passed.
     ///
     /// # Errors
     /// A lost device.
     pub fn wait(&self, value: u64, limit: Duration) -> Result<TimelineWait, Error> {
-        let (semaphores, values) = ([self.raw], [value]);
-        let wait_info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
-        let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        // SAFETY: V1, V3.
-        match unsafe { self.device.raw.wait_semaphores(&wait_info, nanoseconds) } {
-            Ok(()) => Ok(TimelineWait::Reached),
-            Err(vk::Result::TIMEOUT) => Ok(TimelineWait::TimedOut { value: self.value()? }),
-            Err(result) => Err(Error::Call {
-                what: format!("wait for the timeline `{}` to reach {value}", self.name),
-                result,
-            }),
-        }
+        Self::wait_all(&[self], value, limit)
     }
 
     /// Signals `value` from the host. `value` must be above all that was signalled and under all that is pending.

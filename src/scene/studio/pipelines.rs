@@ -70,6 +70,7 @@ impl Pipelines {
             vertex_entry: c"vertex_surface",
             fragment_entry: Some(c"fragment_object"),
             attributes: &Shapes::ATTRIBUTES,
+            stride: Shapes::ATTRIBUTES.iter().map(|(_, bytes)| bytes).sum(),
             color_formats: &SceneTargets::FORMATS,
             depth_format: DEPTH_FORMAT,
             depth_compare: vk::CompareOp::GREATER,
@@ -102,6 +103,8 @@ impl Pipelines {
         let shadow = GraphicsPipelineDescription {
             vertex_entry: c"vertex_shadow",
             fragment_entry: None,
+            // The position alone.
+            attributes: &Shapes::ATTRIBUTES[..1],
             color_formats: &[],
             depth_compare: vk::CompareOp::LESS,
             // Slanted faces differ by more than a texel's depth within one texel.
