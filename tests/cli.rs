@@ -342,6 +342,12 @@ fn captures_of_a_command_line_have_a_row_a_frame() {
         assert_eq!(entries(ended.folder.path()), ["run/", "run/frames.csv"]);
         let table = Table::read(&ended.folder.path().join("run/frames.csv"));
         table.check(active);
+        if arguments.contains("serial") {
+            // The samples' way, to compare with: each frame is waited for.
+            assert_eq!(table.column("waited_for_frame"), table.column("frame"));
+        } else {
+            table.check_waits();
+        }
         assert_eq!(table.rows.len(), 30, "{arguments}");
         let same: HashMap<_, _> = ["Application", "ProcessID", "PresentRuntime"]
             .map(|name| (name, table.column(name)))

@@ -234,6 +234,7 @@ impl Window {
         self.press("7");
         let table = Table::read(&self.program.folder.path().join(folder).join("frames.csv"));
         table.check(&["sharpen"]);
+        table.check_waits();
         assert!(table.rows.len() >= 2, "{} rows", table.rows.len());
         for column in ["scene_ms", "sharpen_ms", "present_gpu_ms", "latency_ms", "acquire_ms"] {
             for value in table.column(column) {
