@@ -1,5 +1,7 @@
 //! Where messages go: standard error, without the clutter of a server's log.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging: warnings by default, more with each `-v`; `RUST_LOG` overrides.
@@ -14,6 +16,7 @@ pub fn start(verbose: u8) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(verbose > 0)
         .without_time()
         .try_init();

@@ -79,12 +79,20 @@ impl ValidationLog {
 /// (KhronosGroup/Vulkan-ValidationLayers issue 10211): they then take a host signal for a step back.
 const LAST_VERSION_BLIND_TO_FOREIGN_SIGNALS: u32 = vk::make_api_version(0, 1, 4, 321);
 
+/// Layers up to this version can block themselves when one thread waits for a timeline while another signals one, say so
+/// after ten seconds, and go on (KhronosGroup/Vulkan-ValidationLayers issue 4649, ended by pull request 8519). The host
+/// processor signals from its own thread.
+const LAST_VERSION_BLOCKED_BY_HOST_SIGNALS: u32 = vk::make_api_version(0, 1, 3, 296);
+
 fn is_known_false(layer_version: u32, id: &str) -> bool {
-    layer_version <= LAST_VERSION_BLIND_TO_FOREIGN_SIGNALS
-        && matches!(
-            id,
-            "VUID-VkSemaphoreSignalInfo-value-03259" | "VUID-VkSemaphoreSignalInfo-value-03258"
-        )
+    let last_version = match id {
+        "VUID-VkSemaphoreSignalInfo-value-03259" | "VUID-VkSemaphoreSignalInfo-value-03258" => {
+            LAST_VERSION_BLIND_TO_FOREIGN_SIGNALS
+        }
+        "UNASSIGNED-VkSemaphore-state-timeout" => LAST_VERSION_BLOCKED_BY_HOST_SIGNALS,
+        _ => return false,
+    };
+    layer_version <= last_version
 }
 
 /// `VkDebugUtilsMessengerEXT`, with the log it writes to.
@@ -150,6 +158,11 @@ mod tests {
         let log = ValidationLog::new(vk::make_api_version(0, 1, 3, 239));
         let error = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
         log.receive(error, "VUID-VkSemaphoreSignalInfo-value-03259", "seen by a blind layer");
+        log.receive(
+            error,
+            "UNASSIGNED-VkSemaphore-state-timeout",
+            "a layer that blocked itself",
+        );
         log.receive(error, "SYNC-HAZARD-WRITE-AFTER-WRITE", "a hazard");
         log.receive(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "x", "a warning");
         assert_eq!(
@@ -157,7 +170,7 @@ mod tests {
             ValidationCounts {
                 errors: 1,
                 warnings: 1,
-                set_aside: 1
+                set_aside: 2
             }
         );
         assert_eq!(log.first_error().as_deref(), Some("a hazard"));
@@ -168,6 +181,11 @@ mod tests {
             "VUID-VkSemaphoreSignalInfo-value-03259",
             "a layer that sees foreign signals",
         );
-        assert_eq!(newer.counts().errors, 1);
+        newer.receive(
+            error,
+            "UNASSIGNED-VkSemaphore-state-timeout",
+            "a layer that does not block itself",
+        );
+        assert_eq!(newer.counts().errors, 2);
     }
 }
