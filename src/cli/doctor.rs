@@ -10,6 +10,7 @@ use crate::present::find_display;
 use crate::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
 
 use super::options::DoctorOptions;
+use super::output::print;
 
 /// Everything that was found.
 #[derive(Debug, Serialize)]
@@ -73,9 +74,9 @@ struct Chosen {
 pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
     let report = examine(options.gpu.as_deref());
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print(serde_json::to_string_pretty(&report)?)?;
     } else {
-        print!("{}", report.text());
+        print(report.text().trim_end())?;
     }
     anyhow::ensure!(
         report.chosen.is_some(),
@@ -138,7 +139,11 @@ fn examine(gpu: Option<&str>) -> Report {
         Ok(physical) => (
             Finding {
                 present: true,
-                detail: format!("{} devices", physical.len()),
+                detail: format!(
+                    "{} device{}",
+                    physical.len(),
+                    if physical.len() == 1 { "" } else { "s" }
+                ),
             },
             physical,
         ),

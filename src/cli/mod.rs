@@ -3,11 +3,13 @@
 mod doctor;
 mod log;
 mod options;
+mod output;
 mod selftest;
 mod session;
 mod setup;
 mod view;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,7 +39,8 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("handover: {error:#}");
+            // Nobody may be there to read it: the exit code says it too.
+            let _ = writeln!(std::io::stderr(), "handover: {error:#}");
             ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
         }
     }

@@ -14,6 +14,7 @@ use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settin
 use crate::scene::{Camera, SceneFrame};
 
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
+use super::output::print;
 use super::setup::{Machine, Request};
 
 /// How a part went: what was seen, or what was wrong.
@@ -52,7 +53,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     } else {
         &options.parts
     };
-    println!("self-test on {}", machine.device.physical.name);
+    print(format_args!("self-test on {}", machine.device.physical.name))?;
     let mut failures = 0;
     for part in parts {
         let started = Instant::now();
@@ -71,26 +72,26 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             Skipped(text) => ("SKIP", text),
         };
         let name = format!("{part:?}").to_lowercase();
-        println!(
-            "{word}  {name:<9} {:>7.2} s  {}",
-            started.elapsed().as_secs_f64(),
+        let seconds = started.elapsed().as_secs_f64();
+        print(format_args!(
+            "{word}  {name:<9} {seconds:>7.2} s  {}",
             text.replace('\n', "\n        ")
-        );
+        ))?;
     }
     match &machine.device.instance.validation {
-        None => println!("SKIP  validation            off: --validate switches it on"),
+        None => print("SKIP  validation            off: --validate switches it on")?,
         Some(log) => {
             let counts = log.counts();
             let word = if counts.errors == 0 { "PASS" } else { "FAIL" };
-            println!(
+            print(format_args!(
                 "{word}  validation            {} errors, {} warnings, {} known false set aside",
                 counts.errors, counts.warnings, counts.set_aside
-            );
+            ))?;
         }
     }
     machine.check_validation()?;
     anyhow::ensure!(failures == 0, "{failures} of {} parts failed", parts.len());
-    println!("all parts passed");
+    print("all parts passed")?;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
 use crate::timing::{Capture, History, Sheet};
 
+use super::output::print;
 use super::setup::Machine;
 
 /// Names of the effects, by catalogue index: the columns of a capture.
@@ -336,9 +337,13 @@ impl Session for ViewSession {
         }
         if let Some(capture) = self.capture.take() {
             let written = capture.finish()?;
-            println!("timings of {} frames: {}", written.rows, written.path.display());
+            print(format_args!(
+                "timings of {} frames: {}",
+                written.rows,
+                written.path.display()
+            ))?;
         }
-        print!("{}", summary_table(&self.history));
+        print(summary_table(&self.history).trim_end())?;
         self.machine.check_validation()
     }
 }

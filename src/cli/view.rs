@@ -11,6 +11,7 @@ use crate::renderer::Settings;
 use crate::timing::{Capture, Sheet};
 
 use super::options::{PresentChoice, ViewOptions};
+use super::output::print;
 use super::session::{Keep, ViewSession, effect_names};
 use super::setup::{Machine, Request};
 use super::usage;
@@ -174,7 +175,7 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         .or(default_folder.map(|folder| folder.join("frame.png")));
     let frames = options.frames.unwrap_or(OFFSCREEN_FRAMES);
     if options.present != PresentChoice::Offscreen {
-        println!("no display: {frames} frames are rendered offscreen");
+        print(format_args!("no display: {frames} frames are rendered offscreen"))?;
     }
     let picture = screenshot.clone();
     let keep = Keep {
@@ -187,7 +188,7 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
     while session.frame(&Input::default())? != Flow::Exit {}
     session.closing().context("end the run")?;
     if let Some(path) = picture {
-        println!("picture of the last frame: {}", path.display());
+        print(format_args!("picture of the last frame: {}", path.display()))?;
     }
     Ok(())
 }

@@ -109,3 +109,103 @@ fn both_lists(candidates: &[Candidate], cuda: &[CudaDevice]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ash::vk::PhysicalDeviceType as Type;
+
+    fn uuid(last: u8) -> [u8; 16] {
+        let mut uuid = [0x26; 16];
+        uuid[15] = last;
+        uuid
+    }
+
+    fn cuda(ordinal: usize, last: u8) -> CudaDevice {
+        CudaDevice {
+            ordinal,
+            name: format!("CUDA {last}"),
+            uuid: uuid(last),
+            compute_capability: (9, 0),
+            timeline_interop: true,
+            memory: 0,
+        }
+    }
+
+    /// A laptop: the first Vulkan device is the integrated one, and CUDA counts only the other two, the other way round.
+    fn laptop() -> (Vec<PhysicalDevice>, Vec<CudaDevice>) {
+        let vulkan = vec![
+            PhysicalDevice::imagined(0, "Integrated", Type::INTEGRATED_GPU, uuid(0)),
+            PhysicalDevice::imagined(1, "Discrete A", Type::DISCRETE_GPU, uuid(1)),
+            PhysicalDevice::imagined(2, "Discrete B", Type::DISCRETE_GPU, uuid(2)),
+            PhysicalDevice::imagined(3, "llvmpipe", Type::CPU, uuid(3)),
+        ];
+        (vulkan, vec![cuda(0, 2), cuda(1, 1)])
+    }
+
+    fn choose(wanted: Option<&str>, need_cuda: bool, cuda: &[CudaDevice]) -> Result<Candidate, Error> {
+        choose_device(&laptop().0, cuda, wanted, need_cuda, |_| Vec::new())
+    }
+
+    #[test]
+    fn the_pair_has_one_uuid_whatever_the_ordinals() {
+        let (_, cuda) = laptop();
+        let chosen = choose(None, false, &cuda).unwrap();
+        assert_eq!(
+            chosen.vulkan.name, "Discrete A",
+            "not the first device: CUDA does not see that one"
+        );
+        assert_eq!(chosen.cuda.map(|twin| twin.ordinal), Some(1));
+    }
+
+    #[test]
+    fn without_cuda_hardware_comes_before_software() {
+        assert_eq!(choose(None, false, &[]).unwrap().vulkan.name, "Integrated");
+        let only_software = &laptop().0[3..];
+        let chosen = choose_device(only_software, &[], None, false, |_| Vec::new()).unwrap();
+        assert_eq!(chosen.vulkan.name, "llvmpipe");
+    }
+
+    #[test]
+    fn a_gpu_is_named_by_number_name_or_uuid() {
+        let (_, cuda) = laptop();
+        let uuid_start = &uuid_text(&uuid(2))[..];
+        let prefixed = format!("GPU-{uuid_start}");
+        for wanted in ["2", "discrete b", "DISCRETE B", uuid_start, &prefixed] {
+            assert_eq!(choose(Some(wanted), true, &cuda).unwrap().vulkan.index, 2, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_mismatch_is_refused_with_both_lists() {
+        let stranger = [cuda(0, 77)];
+        for (wanted, need_cuda) in [
+            (None, true),
+            (Some("0"), true),
+            (Some("4"), false),
+            (Some("RTX"), false),
+        ] {
+            let Err(Error::NoMatch(text)) = choose(wanted, need_cuda, &stranger) else {
+                panic!("{wanted:?}")
+            };
+            for part in ["Integrated", "Discrete A", "llvmpipe", "CUDA 77", &uuid_text(&uuid(77))] {
+                assert!(text.contains(part), "{part} is not in:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_with_an_obstacle_is_passed_over_and_the_obstacle_named() {
+        let (vulkan, cuda) = laptop();
+        let obstacle = |device: &PhysicalDevice| match device.index {
+            1 => vec!["it cannot present".to_owned()],
+            _ => Vec::new(),
+        };
+        let chosen = choose_device(&vulkan, &cuda, None, false, obstacle).unwrap();
+        assert_eq!(chosen.vulkan.index, 2);
+        let Err(Error::NoMatch(text)) = choose_device(&vulkan, &cuda, Some("1"), false, obstacle) else {
+            panic!()
+        };
+        assert!(text.contains("it cannot present"), "{text}");
+    }
+}

@@ -182,3 +182,25 @@ fn missing_features(instance: &Instance, raw: vk::PhysicalDevice, api_version: u
 fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
+
+#[cfg(test)]
+impl PhysicalDevice {
+    /// A device that exists in a test only.
+    pub(crate) fn imagined(index: usize, name: &str, device_type: vk::PhysicalDeviceType, uuid: [u8; 16]) -> Self {
+        Self {
+            raw: vk::PhysicalDevice::null(),
+            index,
+            name: name.into(),
+            device_type,
+            api_version: vk::API_VERSION_1_3,
+            uuid,
+            driver: String::new(),
+            driver_id: vk::DriverId::default(),
+            limits: vk::PhysicalDeviceLimits::default(),
+            queue_families: Vec::new(),
+            extensions: Vec::new(),
+            memory: vk::PhysicalDeviceMemoryProperties::default(),
+            missing_features: Vec::new(),
+        }
+    }
+}
