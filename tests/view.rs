@@ -327,3 +327,16 @@ fn software_shows_what_keys_and_resizes_ask_for() {
     window.resize(&plain, 15);
     window.quit(&["handover-0001.png", "handover-0001/", "handover-0001/frames.csv"]);
 }
+
+#[test]
+fn a_server_that_ends_with_its_last_client_lasts_until_the_window() {
+    // Whoever looks for the display and leaves before the window opens takes such a server with it. One that resets
+    // instead, as X servers do by default, refuses clients for a while.
+    let server = Xvfb::start(&["-terminate"]);
+    let program = Program::start("--processor host --size 64x36 --frames 3", |command, _| {
+        command.env("DISPLAY", &server.display);
+    });
+    let ended = program.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("frames: 3"), "{}", ended.stdout);
+}

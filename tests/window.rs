@@ -103,7 +103,8 @@ fn run_with(witness: &Witness, drive: impl FnOnce(u32) + Send + 'static) -> anyh
     let session = witness.clone();
     let mut driver = None;
     let driver_of = &mut driver;
-    let result = run(options, move |window| {
+    let display = handover::present::find_display().unwrap();
+    let result = run(display, options, move |window| {
         let id = id_of(&window);
         let seen = session.clone();
         *driver_of = Some(std::thread::spawn(move || {
@@ -308,7 +309,8 @@ fn an_error_while_opening_comes_out_of_run() {
             fullscreen: true,
             any_thread: true,
         };
-        let error = run(options, |_| anyhow::bail!("no renderer")).unwrap_err();
+        let display = handover::present::find_display().unwrap();
+        let error = run(display, options, |_| anyhow::bail!("no renderer")).unwrap_err();
         assert_eq!(error.to_string(), "no renderer");
     });
 }

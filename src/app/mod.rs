@@ -12,5 +12,3 @@ pub use keys::{markdown_table, text_table};
 pub use pointer::{HeldKeys, Input};
 pub use session::{Flow, Session};
 pub use window::{WindowOptions, run};
-
-pub use crate::present::has_display;

@@ -16,7 +16,7 @@ use super::keys::{Meaning, Press, meaning};
 use super::pace::{Next, Pace};
 use super::pointer::Gatherer;
 use super::{Action, Flow, Session, text_table};
-use crate::present::{DisplayServer, find_display};
+use crate::present::{Display, DisplayServer};
 
 /// What [`run`] is asked for.
 #[derive(Debug, Clone)]
@@ -31,16 +31,23 @@ pub struct WindowOptions {
     pub any_thread: bool,
 }
 
-/// Opens the window, makes the session in it and runs both until one of them ends. A process can do so once.
+/// Opens the window on `display`, makes the session in it and runs both until one of them ends. A process can do so once.
 ///
 /// # Errors
-/// No display, or what the session or its `make` failed with.
+/// The window system refused, or what the session or its `make` failed with.
 pub fn run(
+    display: Display,
     options: WindowOptions,
     make: impl FnOnce(Arc<Window>) -> anyhow::Result<Box<dyn Session>>,
 ) -> anyhow::Result<()> {
-    let server = find_display().map_err(|reason| anyhow::anyhow!("no window can be opened: {reason}"))?;
-    let event_loop = event_loop(server, options.any_thread).context("start the window system's event loop")?;
+    let event_loop = without_panic(|| event_loop(display.server, options.any_thread))
+        .ok_or_else(|| {
+            anyhow::anyhow!(
+                "no window can be opened: the window system has no keyboard data\n  install xkb-data \
+                 (xkeyboard-config), or set XKB_CONFIG_ROOT to its folder"
+            )
+        })?
+        .context("start the window system's event loop")?;
     let mut handler = Handler {
         options,
         make: Some(make),
@@ -53,6 +60,16 @@ pub fn run(
     };
     let ran = event_loop.run_app(&mut handler).context("run the event loop");
     handler.failure.map_or(ran, Err)
+}
+
+/// Runs what panics in winit itself when the X keyboard data are missing; `None`: it did.
+fn without_panic<T>(make: impl FnOnce() -> T) -> Option<T> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    // Unwind safe: what `make` borrows is not used after a panic.
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).ok();
+    std::panic::set_hook(hook);
+    made
 }
 
 #[cfg(target_os = "linux")]

@@ -111,9 +111,9 @@ fn examine(gpu: Option<&str>) -> Report {
         }
     };
     let display = match find_display() {
-        Ok(server) => Finding {
+        Ok(display) => Finding {
             present: true,
-            detail: format!("{server:?}"),
+            detail: format!("{:?}", display.server),
         },
         Err(reason) => {
             advice.push(format!("frames are rendered offscreen: {reason}"));

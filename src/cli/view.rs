@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use ash::vk;
 
-use crate::app::{self, Flow, Input, Session, WindowOptions, has_display};
+use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Chain, catalogue};
+use crate::present::{Display, find_display};
 use crate::renderer::Settings;
 use crate::timing::{Capture, Sheet};
 
@@ -30,17 +31,22 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
     if let Some(path) = &options.screenshot {
         check_picture_path(path)?;
     }
-    let has_window = options.present != PresentChoice::Offscreen && has_display();
-    if !has_window && matches!(options.present, PresentChoice::Swapchain | PresentChoice::Software) {
+    let display = if options.present == PresentChoice::Offscreen {
+        None
+    } else {
+        find_display()
+            .inspect_err(|reason| tracing::warn!("no display: {reason}"))
+            .ok()
+    };
+    if display.is_none() && matches!(options.present, PresentChoice::Swapchain | PresentChoice::Software) {
         return Err(usage(
             "--present swapchain and software need a display, and neither DISPLAY nor WAYLAND_DISPLAY names one that \
              answers: use --present offscreen",
         ));
     }
-    if has_window {
-        in_window(options, chain)
-    } else {
-        offscreen(options, chain)
+    match display {
+        Some(display) => in_window(display, options, chain),
+        None => offscreen(options, chain),
     }
 }
 
@@ -123,7 +129,7 @@ fn say_why(machine: &Machine) {
     }
 }
 
-fn in_window(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
     let window_options = WindowOptions {
         title: "Handover".into(),
         extent: extent(options),
@@ -131,7 +137,7 @@ fn in_window(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         any_thread: false,
     };
     let options = options.clone();
-    app::run(window_options, move |window| {
+    app::run(display, window_options, move |window| {
         let mut machine = Machine::open(&request(&options), Some(&window))?;
         machine.check_extent(extent(&options))?;
         say_why(&machine);

@@ -11,20 +11,38 @@ pub enum DisplayServer {
     Native,
 }
 
+/// A display server that answered.
+pub struct Display {
+    /// Its kind.
+    pub server: DisplayServer,
+    /// Kept open: an X server that resets when its last client leaves would otherwise do so just before the window.
+    _connection: Option<Box<dyn std::any::Any>>,
+}
+
 /// Finds the display server that can be connected to: the one of `WAYLAND_DISPLAY`, then the one of `DISPLAY`.
 ///
 /// # Errors
 /// Why there is none, in words: neither variable is set, or nothing answers there.
 #[cfg(target_os = "linux")]
-pub fn find_display() -> Result<DisplayServer, String> {
+pub fn find_display() -> Result<Display, String> {
     let mut reasons = Vec::new();
     match wayland() {
-        Some(Ok(())) => return Ok(DisplayServer::Wayland),
+        Some(Ok(())) => {
+            return Ok(Display {
+                server: DisplayServer::Wayland,
+                _connection: None,
+            });
+        }
         Some(Err(reason)) => reasons.push(reason),
         None => {}
     }
     match variable("DISPLAY").map(|name| (x11rb::connect(Some(&name)), name)) {
-        Some((Ok(_), _)) => return Ok(DisplayServer::X11),
+        Some((Ok((connection, _)), _)) => {
+            return Ok(Display {
+                server: DisplayServer::X11,
+                _connection: Some(Box::new(connection)),
+            });
+        }
         Some((Err(error), name)) => reasons.push(format!("DISPLAY is {name}, but no X server answers there: {error}")),
         None => {}
     }
@@ -39,19 +57,11 @@ pub fn find_display() -> Result<DisplayServer, String> {
 /// # Errors
 /// None on this system: it always has one.
 #[cfg(not(target_os = "linux"))]
-pub fn find_display() -> Result<DisplayServer, String> {
-    Ok(DisplayServer::Native)
-}
-
-/// Whether a window can be opened. A display that is named but does not answer counts as none, and is logged.
-pub fn has_display() -> bool {
-    match find_display() {
-        Ok(_) => true,
-        Err(reason) => {
-            tracing::warn!("no display: {reason}");
-            false
-        }
-    }
+pub fn find_display() -> Result<Display, String> {
+    Ok(Display {
+        server: DisplayServer::Native,
+        _connection: None,
+    })
 }
 
 /// Whether the X server of `DISPLAY` has the extension.

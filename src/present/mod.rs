@@ -13,7 +13,7 @@ use ash::vk;
 pub use capability::can_present;
 #[cfg(target_os = "linux")]
 pub use display::x_server_has;
-pub use display::{DisplayServer, find_display, has_display};
+pub use display::{Display, DisplayServer, find_display};
 pub use offscreen::Offscreen;
 pub use pass::PresentPass;
 pub use software::Software;
