@@ -1,4 +1,4 @@
-//! Frame numbers, and the three timelines whose values they are.
+//! Frame numbers, and the timelines whose values they are.
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub struct Timelines {
 }
 
 impl Timelines {
-    /// Creates the three at 0; with `exported` the two that CUDA uses can be imported by it.
+    /// Creates them at 0; with `exported` the two that CUDA uses can be imported by it.
     ///
     /// # Errors
     /// A failed call.
@@ -75,7 +75,7 @@ impl Timelines {
         Timeline::wait_all(&[&self.retired, &self.drawn], frame.value(), limit)
     }
 
-    /// Where the three stand, for messages: `rendered 12, processed 11, retired 11`.
+    /// Where a frame's timelines stand, for messages: `rendered 12, processed 11, retired 11`.
     ///
     /// # Errors
     /// A lost device.
@@ -84,17 +84,17 @@ impl Timelines {
         Ok(format!("rendered {rendered}, processed {processed}, retired {retired}"))
     }
 
-    /// The first of the three in the order of a frame that has not reached `frame`, and the value it stands at.
+    /// The first timeline, in the order of a frame, that has not reached `frame`, or the last one; and where it stands.
     ///
     /// # Errors
     /// A lost device.
-    pub fn overdue(&self, frame: FrameNumber) -> Result<Option<(&Timeline, u64)>, Error> {
-        for timeline in [&self.rendered, &self.processed, &self.retired] {
+    pub fn overdue(&self, frame: FrameNumber) -> Result<(&Timeline, u64), Error> {
+        for timeline in [&self.rendered, &self.processed] {
             let value = timeline.value()?;
             if value < frame.value() {
-                return Ok(Some((timeline, value)));
+                return Ok((timeline, value));
             }
         }
-        Ok(None)
+        Ok((&self.retired, self.retired.value()?))
     }
 }

@@ -12,7 +12,7 @@ mod setup;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
@@ -28,6 +28,9 @@ pub use error::Error;
 pub use measure::HostClock;
 use measure::Stopwatch;
 pub use setup::{Parts, Settings};
+
+/// How often a wait looks whether what it waits for has failed.
+const FAILURE_CHECK: Duration = Duration::from_millis(50);
 
 /// The order in which the parts of frames are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -108,6 +111,10 @@ pub struct Renderer {
     extent: vk::Extent2D,
     settings: Settings,
     needs_rebuild: bool,
+    /// A frame failed half-way or did not come: it will never retire, and is not waited for again.
+    is_broken: bool,
+    /// The slot whose screen image holds the frame presented last.
+    shown_slot: Option<usize>,
     present_queue: Queue,
     clock: HostClock,
     finished: Vec<FrameRecord>,
@@ -131,8 +138,10 @@ impl Renderer {
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
         let mut watch = Stopwatch::start(&self.clock);
         let slot = self.slot_of(self.last_frame.next());
-        let waited_for = self.retire(slot)?;
+        let waited_for = self.wait_for_slot(slot)?;
         watch.slot_wait(waited_for);
+        self.retire(slot)?;
+        watch.retired();
         let target = match self.presenter.acquire(slot)? {
             Acquired::Image(target) => target,
             Acquired::OutOfDate => return Ok(self.out_of_date()),
@@ -140,8 +149,9 @@ impl Renderer {
         };
         watch.acquired();
 
-        // From here on the frame's number is used up, and every timeline will reach it.
+        // From here on the frame's number is used up, and every timeline will reach it unless something fails.
         let frame = self.begin_frame(slot, &watch);
+        self.is_broken = true;
         let scene = self.record_scene(slot, frame, view)?;
         watch.recorded();
         let signals = [
@@ -163,6 +173,7 @@ impl Renderer {
         if self.settings.schedule == Schedule::Serial {
             self.wait_for_current(slot, frame)?;
         }
+        self.is_broken = false;
         Ok(Rendered::Frame(frame))
     }
 
@@ -180,6 +191,7 @@ impl Renderer {
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
         self.device.submit(self.present_queue, commands, &waits, &signals)?;
+        self.shown_slot = Some(slot);
         watch.submitted();
         if self.presenter.present(self.present_queue, slot, target)? == Presented::OutOfDate {
             self.needs_rebuild = true;
@@ -189,19 +201,25 @@ impl Renderer {
         Ok(())
     }
 
-    /// Waits, within the limit, for the frame that used the slot last, and takes its measurements.
-    fn retire(&mut self, slot: usize) -> Result<Option<FrameNumber>, Error> {
-        let Some(in_flight) = self.slots[slot].in_flight.take() else {
-            return Ok(None);
-        };
-        let frame = in_flight.frame;
-        if let Err(error) = self.wait_for(frame) {
-            self.slots[slot].in_flight = Some(in_flight);
-            return Err(error);
+    /// Waits, within the limit, for the frame that used the slot last.
+    fn wait_for_slot(&mut self, slot: usize) -> Result<Option<FrameNumber>, Error> {
+        let frame = self.slots[slot].in_flight.as_ref().map(|in_flight| in_flight.frame);
+        if let Some(frame) = frame {
+            self.wait_for(frame)?;
         }
-        self.measure(slot, in_flight)?;
+        Ok(frame)
+    }
+
+    /// Takes the measurements of the slot's frame, which was waited for, and lets the presenter show what it read back.
+    fn retire(&mut self, slot: usize) -> Result<(), Error> {
+        let Some(mut in_flight) = self.slots[slot].in_flight.take() else {
+            return Ok(());
+        };
+        let mut watch = Stopwatch::start(&self.clock);
         self.presenter.retired(slot)?;
-        Ok(Some(frame))
+        watch.presented();
+        in_flight.add_present(&watch);
+        self.measure(slot, in_flight)
     }
 
     /// The serial schedule's wait for the frame it has just begun, counted as the host's wait of that frame.
@@ -210,21 +228,28 @@ impl Renderer {
         self.wait_for(frame)?;
         watch.slot_wait(Some(frame));
         self.add_wait(slot, &watch);
-        self.retire(slot)?;
-        Ok(())
+        self.retire(slot)
     }
 
     fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
+        let started = Instant::now();
         let limit = self.settings.wait_limit;
-        if self.timelines.wait_retired(frame, limit)? == TimelineWait::Reached {
-            return Ok(());
+        while self.timelines.wait_retired(frame, FAILURE_CHECK.min(limit))? != TimelineWait::Reached {
+            if let Some(failure) = self.processor.failure() {
+                self.is_broken = true;
+                return Err(failure.into());
+            }
+            if started.elapsed() >= limit {
+                self.is_broken = true;
+                return Err(self.overdue(frame)?);
+            }
         }
-        if let Some(failure) = self.processor.failure() {
-            return Err(failure.into());
-        }
-        let Some((timeline, reached)) = self.timelines.overdue(frame)? else {
-            return Ok(());
-        };
+        Ok(())
+    }
+
+    /// Who is to blame for a frame that did not come.
+    fn overdue(&self, frame: FrameNumber) -> Result<Error, Error> {
+        let (timeline, reached) = self.timelines.overdue(frame)?;
         let blame = match timeline.name() {
             "rendered" => "Vulkan has not finished the scene: the GPU is overloaded or stopped".to_owned(),
             "processed" => format!(
@@ -233,9 +258,9 @@ impl Renderer {
             ),
             _ => "Vulkan has not finished the present pass: the GPU is overloaded or stopped".to_owned(),
         };
-        Err(Error::Overdue {
+        Ok(Error::Overdue {
             frame,
-            limit,
+            limit: self.settings.wait_limit,
             timeline: timeline.name(),
             reached,
             standing: self.timelines.standing()?,
@@ -318,11 +343,6 @@ impl Renderer {
         let overlaps_on_one_queue =
             !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
-    }
-
-    /// How long the host waits for a frame before it says that it is overdue.
-    pub fn wait_limit(&self) -> Duration {
-        self.settings.wait_limit
     }
 }
 

@@ -117,7 +117,8 @@ impl<M> Handler<M> {
         if self.failure.is_none() {
             self.failure = Some(error);
         } else {
-            tracing::error!("{error:#}");
+            // What follows a failure mostly follows from it.
+            tracing::debug!("{error:#}");
         }
         event_loop.exit();
     }

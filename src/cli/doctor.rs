@@ -192,7 +192,7 @@ fn choose(
     has_display: bool,
     advice: &mut Vec<String>,
 ) -> Option<Chosen> {
-    let chosen = match choose_device(physical, cuda, gpu, false, |device| device.missing(&[])) {
+    let chosen = match choose_device(physical, cuda, gpu, false, |device| device.missing(&[]), |_| true) {
         Ok(chosen) => chosen,
         Err(error) => {
             advice.push(error.to_string());

@@ -330,9 +330,10 @@ impl Session for ViewSession {
     }
 
     fn closing(&mut self) -> anyhow::Result<()> {
-        self.renderer.finish()?;
+        let ended = self.renderer.finish();
         self.keep_records();
-        if let Some(path) = self.keep.screenshot.take() {
+        // What was measured is kept and shown even when the run failed; a picture that is not the last frame is not.
+        if let Some(path) = self.keep.screenshot.take().filter(|_| ended.is_ok()) {
             self.save_screen(&path)?;
         }
         if let Some(capture) = self.capture.take() {
@@ -344,6 +345,7 @@ impl Session for ViewSession {
             ))?;
         }
         print(summary_table(&self.history).trim_end())?;
+        ended?;
         self.machine.check_validation()
     }
 }

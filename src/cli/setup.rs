@@ -111,6 +111,7 @@ impl Machine {
             request.gpu.as_deref(),
             need_cuda,
             obstacles,
+            |device| cannot_present(device).is_none(),
         )
         .map_err(|error| match request.gpu {
             Some(_) if matches!(error, interop::Error::NoMatch(_)) => usage(error),

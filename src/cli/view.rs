@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use ash::vk;
 
 use crate::app::{self, Flow, Input, Session, WindowOptions};
@@ -191,11 +190,17 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
     };
     let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
     tracing::info!("{}", session.describe());
-    while session.frame(&Input::default())? != Flow::Exit {}
-    session.closing().context("end the run")?;
+    let ran = render_all(&mut session);
+    let closed = session.closing();
+    ran.and(closed)?;
     if let Some(path) = picture {
         print(format_args!("picture of the last frame: {}", path.display()))?;
     }
+    Ok(())
+}
+
+fn render_all(session: &mut ViewSession) -> anyhow::Result<()> {
+    while session.frame(&Input::default())? != Flow::Exit {}
     Ok(())
 }
 

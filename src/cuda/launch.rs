@@ -10,7 +10,7 @@ use super::{Error, Function, ResultExt};
 ///
 /// # Errors
 /// The driver refused the launch, or an earlier kernel on the context failed.
-pub fn launch(
+pub(crate) fn launch(
     stream: &CudaStream,
     function: &Function,
     extent: [u32; 2],
@@ -20,7 +20,7 @@ pub fn launch(
     let mut pointers: Vec<*mut c_void> = arguments.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
     let grid = [extent[0].div_ceil(block[0]), extent[1].div_ceil(block[1])];
     // SAFETY: C3, C4: the driver copies the arguments before it returns. That their sizes are those of the kernel's
-    // parameters is the caller's contract, kept for the catalogue by its layout tests.
+    // parameters is the callers' part: they are in this crate, and the catalogue's layout tests keep it.
     unsafe {
         sys::cuLaunchKernel(
             function.raw,
@@ -48,11 +48,16 @@ pub fn launch(
     })
 }
 
-/// Whether the stream has nothing left to do. Never waits; a stream whose context failed counts as idle.
-pub fn is_idle(stream: &CudaStream) -> bool {
-    if stream.context().bind_to_thread().is_err() {
-        return true;
-    }
+/// Whether the stream has nothing left to do. Never waits.
+///
+/// # Errors
+/// Something that the context did has failed: a kernel faulted.
+pub fn is_idle(stream: &CudaStream) -> Result<bool, Error> {
+    let what = || "run the kernels";
+    stream.context().bind_to_thread().during(what)?;
     // SAFETY: C1, C4.
-    unsafe { sys::cuStreamQuery(stream.cu_stream()) != sys::CUresult::CUDA_ERROR_NOT_READY }
+    match unsafe { sys::cuStreamQuery(stream.cu_stream()) } {
+        sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        result => result.during(what).map(|()| true),
+    }
 }

@@ -5,7 +5,8 @@
 //!
 //! Rules that the SAFETY comments of this folder rely on:
 //!
-//! * **C1** Everything keeps an `Arc` of the context it was made in, and binds that context to the calling thread.
+//! * **C1** Everything keeps an `Arc` of the context it was made in. What creates and what destroys binds that context to
+//!   the calling thread; what enqueues is called on a thread that has bound it.
 //! * **C2** An object is destroyed only when the stream that used it has finished with it.
 //! * **C3** Descriptors and arguments live on the caller's stack until the call returns; CUDA keeps none of them.
 //! * **C4** [`Driver::load`] found libcuda and every symbol in `SYMBOLS`.
@@ -23,7 +24,8 @@ pub use array::CudaImage;
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};
 pub use event::Event;
-pub use launch::{is_idle, launch};
+pub use launch::is_idle;
+pub(crate) use launch::launch;
 pub use module::{Function, Module};
 pub use stamp::Stamps;
 pub use views::ImageViews;

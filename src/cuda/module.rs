@@ -22,7 +22,7 @@ pub struct Function {
     module: Arc<Module>,
 }
 
-// SAFETY: modules belong to their context and may be used from any thread that binds it, which `launch` does (C1).
+// SAFETY: modules belong to their context and may be used from any thread that binds it, which whoever enqueues has done (C1).
 unsafe impl Send for Module {}
 // SAFETY: as above; the driver synchronizes its own calls.
 unsafe impl Sync for Module {}

@@ -17,16 +17,25 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Allocates `count` stamps, all 0.
+    /// Loads the kernel that stamps.
+    ///
+    /// # Errors
+    /// The driver refused it.
+    pub fn kernel(context: &Arc<CudaContext>) -> Result<Function, Error> {
+        Module::load(context, include_str!("stamp.ptx"), "stamp")?.function("stamp")
+    }
+
+    /// Allocates `count` stamps, all 0, in the context of `kernel`.
     ///
     /// # Errors
     /// The driver refused.
-    pub fn new(context: &Arc<CudaContext>, count: usize) -> Result<Self, Error> {
+    pub fn new(kernel: &Function, count: usize) -> Result<Self, Error> {
         let what = || format!("allocate {count} stamps in pinned host memory");
-        let kernel = Module::load(context, include_str!("stamp.ptx"), "stamp")?.function("stamp")?;
+        let context = kernel.context();
+        context.bind_to_thread().during(what)?;
         let mut host: *mut c_void = std::ptr::null_mut();
         let mut device = 0;
-        // SAFETY: C3, C4; Module::load has bound the context.
+        // SAFETY: C3, C4.
         unsafe {
             sys::cuMemHostAlloc(&raw mut host, count * size_of::<u64>(), sys::CU_MEMHOSTALLOC_DEVICEMAP)
                 .during(what)?;
@@ -36,7 +45,7 @@ impl Stamps {
             host: host.cast(),
             device: 0,
             count,
-            kernel,
+            kernel: kernel.clone(),
             context: Arc::clone(context),
         };
         // SAFETY: `host` is pinned and mapped; a failure drops `stamps`, which frees it.

@@ -16,7 +16,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs rounds of Vulkan stamp → semaphore → CUDA stamp → semaphore → Vulkan stamp, and bounds the clocks' offset.
 ///
-/// [`ClockRelation::Unrelated`] also when the queue has no timestamps.
+/// [`ClockRelation::Unrelated`] also when the queue has no timestamps, or when a round does not end: the first frame then
+/// does not end either, and its bounded wait says more.
 ///
 /// # Errors
 /// A failed call.
@@ -25,52 +26,93 @@ pub fn prove_clock(
     context: &Arc<CudaContext>,
     stream: &CudaStream,
 ) -> Result<ClockRelation, Error> {
-    let queue = device.scene_queue;
-    let Some(mut timestamps) = TimestampPool::new(device, queue, 2, "clock proof")? else {
+    let Some(mut proof) = Proof::new(device, context)? else {
         return Ok(ClockRelation::Unrelated);
     };
-    let to_cuda = Timeline::new(device, "clock proof: to CUDA", true)?;
-    let to_vulkan = Timeline::new(device, "clock proof: to Vulkan", true)?;
-    let finished = Timeline::new(device, "clock proof: finished", false)?;
-    let cuda_to_cuda = SharedTimeline::import(device, context, &to_cuda)?;
-    let cuda_to_vulkan = SharedTimeline::import(device, context, &to_vulkan)?;
-    let mut stamps = Stamps::new(context, 1)?;
-    let (before, after) = (
-        CommandPool::new(device, queue, "clock proof: before")?,
-        CommandPool::new(device, queue, "clock proof: after")?,
-    );
+    let rounds = (1..=ROUNDS)
+        .map(|round| proof.round(stream, round))
+        .collect::<Result<Option<Vec<_>>, _>>();
+    if !matches!(rounds, Ok(Some(_))) {
+        proof.let_go()?;
+    }
+    Ok(rounds?.map_or(ClockRelation::Unrelated, |rounds| ClockRelation::from_rounds(&rounds)))
+}
 
-    let mut rounds = Vec::new();
-    for round in 1..=ROUNDS {
-        timestamps.reset();
-        stamps.clear(0);
-        timestamps.write(before.begin()?, 0);
-        before.end()?;
-        device.submit(queue, before.commands, &[], &[to_cuda.at(round)])?;
-        cuda_to_cuda.wait(stream, round)?;
-        stamps.enqueue(stream, 0)?;
-        cuda_to_vulkan.signal(stream, round)?;
-        timestamps.write(after.begin()?, 1);
-        timestamps.copy(after.commands);
-        after.end()?;
-        device.submit(queue, after.commands, &[to_vulkan.at(round)], &[finished.at(round)])?;
-        if finished.wait(round, LIMIT)? == TimelineWait::TimedOut {
-            // What hangs here hangs in the first frame too, whose bounded wait says more; let both sides go.
-            for timeline in [&to_cuda, &to_vulkan] {
-                if timeline.value()? < round {
-                    timeline.signal(round)?;
-                }
-            }
-            device.wait_idle()?;
-            return Ok(ClockRelation::Unrelated);
+/// What the rounds need. Fields in drop order.
+struct Proof {
+    cuda_to_cuda: SharedTimeline,
+    cuda_to_vulkan: SharedTimeline,
+    to_cuda: Timeline,
+    to_vulkan: Timeline,
+    finished: Timeline,
+    stamps: Stamps,
+    timestamps: TimestampPool,
+    before: CommandPool,
+    after: CommandPool,
+    device: Arc<Device>,
+}
+
+impl Proof {
+    /// `None`: the queue has no timestamps.
+    fn new(device: &Arc<Device>, context: &Arc<CudaContext>) -> Result<Option<Self>, Error> {
+        let queue = device.scene_queue;
+        let Some(timestamps) = TimestampPool::new(device, queue, 2, "clock proof")? else {
+            return Ok(None);
+        };
+        let to_cuda = Timeline::new(device, "clock proof: to CUDA", true)?;
+        let to_vulkan = Timeline::new(device, "clock proof: to Vulkan", true)?;
+        Ok(Some(Self {
+            cuda_to_cuda: SharedTimeline::import(device, context, &to_cuda)?,
+            cuda_to_vulkan: SharedTimeline::import(device, context, &to_vulkan)?,
+            to_cuda,
+            to_vulkan,
+            finished: Timeline::new(device, "clock proof: finished", false)?,
+            stamps: Stamps::new(&Stamps::kernel(context)?, 1)?,
+            timestamps,
+            before: CommandPool::new(device, queue, "clock proof: before")?,
+            after: CommandPool::new(device, queue, "clock proof: after")?,
+            device: Arc::clone(device),
+        }))
+    }
+
+    /// One round; `None`: it did not end within the limit, or left no stamp.
+    fn round(&mut self, stream: &CudaStream, round: u64) -> Result<Option<Round>, Error> {
+        let queue = self.device.scene_queue;
+        self.timestamps.reset();
+        self.stamps.clear(0);
+        self.timestamps.write(self.before.begin()?, 0);
+        self.before.end()?;
+        self.device
+            .submit(queue, self.before.commands, &[], &[self.to_cuda.at(round)])?;
+        self.cuda_to_cuda.wait(stream, round)?;
+        self.stamps.enqueue(stream, 0)?;
+        self.cuda_to_vulkan.signal(stream, round)?;
+        self.timestamps.write(self.after.begin()?, 1);
+        self.timestamps.copy(self.after.commands);
+        self.after.end()?;
+        let (waits, signals) = ([self.to_vulkan.at(round)], [self.finished.at(round)]);
+        self.device.submit(queue, self.after.commands, &waits, &signals)?;
+        if self.finished.wait(round, LIMIT)? == TimelineWait::TimedOut {
+            return Ok(None);
         }
-        if let ([Some(before), Some(after)], Some(between)) = (timestamps.read().as_slice(), stamps.read(0)) {
-            rounds.push(Round {
+        let (vulkan, cuda) = (self.timestamps.read(), self.stamps.read(0));
+        Ok(match (vulkan.as_slice(), cuda) {
+            ([Some(before), Some(after)], Some(between)) => Some(Round {
                 before: *before,
                 between,
                 after: *after,
-            });
-        }
+            }),
+            _ => None,
+        })
     }
-    Ok(ClockRelation::from_rounds(&rounds))
+
+    /// After a round that failed or did not end: signals in both sides' place, so that neither uses what is dropped.
+    fn let_go(&self) -> Result<(), Error> {
+        for timeline in [&self.to_cuda, &self.to_vulkan] {
+            if timeline.value()? < ROUNDS {
+                timeline.signal(ROUNDS)?;
+            }
+        }
+        Ok(self.device.wait_idle()?)
+    }
 }

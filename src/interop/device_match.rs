@@ -33,7 +33,8 @@ pub struct Candidate {
 ///
 /// `wanted` is what the user asked for: a number of the list, a part of a name, or the start of a UUID. Without it the
 /// choice is the first usable device that CUDA sees too, else the first usable device that is not software, else the
-/// first usable. With `need_cuda` only devices that CUDA sees are usable. `obstacles` says why a device cannot be used.
+/// first usable; among equals one that `presents`. With `need_cuda` only devices that CUDA sees and shares timelines with
+/// are usable. `obstacles` says why a device cannot be used.
 ///
 /// # Errors
 /// [`Error::NoMatch`], with both lists.
@@ -43,6 +44,7 @@ pub fn choose_device(
     wanted: Option<&str>,
     need_cuda: bool,
     obstacles: impl Fn(&PhysicalDevice) -> Vec<String>,
+    presents: impl Fn(&PhysicalDevice) -> bool,
 ) -> Result<Candidate, Error> {
     let mut candidates: Vec<_> = vulkan
         .iter()
@@ -53,8 +55,13 @@ pub fn choose_device(
         })
         .collect();
     if need_cuda {
-        for candidate in candidates.iter_mut().filter(|candidate| candidate.cuda.is_none()) {
-            candidate.obstacles.push("no visible CUDA device has its UUID".into());
+        for candidate in &mut candidates {
+            let obstacle = match &candidate.cuda {
+                None => "no visible CUDA device has its UUID",
+                Some(twin) if !twin.timeline_interop => "its CUDA driver does not share timeline semaphores: update it",
+                Some(_) => continue,
+            };
+            candidate.obstacles.push(obstacle.into());
         }
     }
     let lists = both_lists(&candidates, cuda);
@@ -74,10 +81,13 @@ pub fn choose_device(
     candidates
         .iter()
         .filter(|candidate| candidate.obstacles.is_empty())
-        .min_by_key(|candidate| match &candidate.cuda {
-            Some(_) => 0,
-            None if candidate.vulkan.device_type != ash::vk::PhysicalDeviceType::CPU => 1,
-            None => 2,
+        .min_by_key(|candidate| {
+            let kind = match &candidate.cuda {
+                Some(_) => 0,
+                None if candidate.vulkan.device_type != ash::vk::PhysicalDeviceType::CPU => 1,
+                None => 2,
+            };
+            (kind, !presents(&candidate.vulkan))
         })
         .cloned()
         .ok_or_else(|| Error::NoMatch(format!("no GPU can be used\n{lists}")))
@@ -144,7 +154,7 @@ mod tests {
     }
 
     fn choose(wanted: Option<&str>, need_cuda: bool, cuda: &[CudaDevice]) -> Result<Candidate, Error> {
-        choose_device(&laptop().0, cuda, wanted, need_cuda, |_| Vec::new())
+        choose_device(&laptop().0, cuda, wanted, need_cuda, |_| Vec::new(), |_| true)
     }
 
     #[test]
@@ -162,7 +172,7 @@ mod tests {
     fn without_cuda_hardware_comes_before_software() {
         assert_eq!(choose(None, false, &[]).unwrap().vulkan.name, "Integrated");
         let only_software = &laptop().0[3..];
-        let chosen = choose_device(only_software, &[], None, false, |_| Vec::new()).unwrap();
+        let chosen = choose_device(only_software, &[], None, false, |_| Vec::new(), |_| true).unwrap();
         assert_eq!(chosen.vulkan.name, "llvmpipe");
     }
 
@@ -201,11 +211,33 @@ mod tests {
             1 => vec!["it cannot present".to_owned()],
             _ => Vec::new(),
         };
-        let chosen = choose_device(&vulkan, &cuda, None, false, obstacle).unwrap();
+        let chosen = choose_device(&vulkan, &cuda, None, false, obstacle, |_| true).unwrap();
         assert_eq!(chosen.vulkan.index, 2);
-        let Err(Error::NoMatch(text)) = choose_device(&vulkan, &cuda, Some("1"), false, obstacle) else {
+        let Err(Error::NoMatch(text)) = choose_device(&vulkan, &cuda, Some("1"), false, obstacle, |_| true) else {
             panic!()
         };
         assert!(text.contains("it cannot present"), "{text}");
+    }
+
+    #[test]
+    fn of_two_that_cuda_sees_the_one_that_presents_is_chosen() {
+        let (vulkan, cuda) = laptop();
+        let presents = |device: &PhysicalDevice| device.index == 2;
+        let chosen = choose_device(&vulkan, &cuda, None, false, |_| Vec::new(), presents).unwrap();
+        assert_eq!(chosen.vulkan.name, "Discrete B");
+        // But none is given up for one that presents and that CUDA does not see.
+        let integrated = |device: &PhysicalDevice| device.index == 0;
+        let chosen = choose_device(&vulkan, &cuda, None, false, |_| Vec::new(), integrated).unwrap();
+        assert_eq!(chosen.vulkan.name, "Discrete A");
+    }
+
+    #[test]
+    fn a_driver_that_does_not_share_timelines_does_not_count_as_cuda() {
+        let mut old = cuda(0, 1);
+        old.timeline_interop = false;
+        let Err(Error::NoMatch(text)) = choose(None, true, &[old]) else {
+            panic!()
+        };
+        assert!(text.contains("does not share timeline semaphores"), "{text}");
     }
 }

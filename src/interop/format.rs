@@ -36,12 +36,4 @@ impl SharedFormat {
             Self::Rg16Float => (CUarray_format::CU_AD_FORMAT_HALF, 2),
         }
     }
-
-    /// Bytes of a texel.
-    pub fn texel_bytes(self) -> usize {
-        match self {
-            Self::Rgba16Float => 8,
-            Self::R32Float | Self::Rgba8Unorm | Self::Rg16Float => 4,
-        }
-    }
 }

@@ -37,7 +37,6 @@ impl SharedImage {
             extent,
             format: format.vulkan(),
             usage,
-            tiling: vk::ImageTiling::OPTIMAL,
         };
         let vulkan = ExportedImage::new(device, description, name)?;
         let imported = ImportedImage::new(context, vulkan.export()?, &vulkan, format)?;

@@ -53,7 +53,6 @@ impl PresentPass {
             extent,
             format: vk::Format::R8G8B8A8_UNORM,
             usage: vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC,
-            tiling: vk::ImageTiling::OPTIMAL,
         };
         for (slot, view) in processed.iter().enumerate() {
             let screen = Image::new(&self.device, description, &format!("screen of slot {slot}"))?;

@@ -25,17 +25,25 @@ pub struct CudaProcessor {
     scratch: Vec<(u32, CudaImage)>,
     kernels: Kernels,
     stamps: Option<Stamps>,
-    rendered: SharedTimeline,
-    processed: SharedTimeline,
+    /// Gone only after a chain without end.
+    semaphores: Option<Semaphores>,
+    stamp_kernel: Function,
     extent: vk::Extent2D,
     withheld_from: Option<FrameNumber>,
     clock: ClockRelation,
     description: String,
     device: Arc<Device>,
-    /// The stream that all chains run on, in the order of their frames.
-    pub stream: Arc<CudaStream>,
-    /// The context of the same GPU as the Vulkan device.
-    pub context: Arc<CudaContext>,
+    /// All chains run on it, in the order of their frames.
+    stream: Arc<CudaStream>,
+    /// Of the same GPU as the Vulkan device.
+    context: Arc<CudaContext>,
+}
+
+/// CUDA's side of the timelines, and Vulkan's, which outlives it.
+struct Semaphores {
+    rendered: SharedTimeline,
+    processed: SharedTimeline,
+    _timelines: Arc<Timelines>,
 }
 
 /// One slot: its images, and the events that time its effects.
@@ -54,7 +62,7 @@ impl CudaProcessor {
         driver: &Driver,
         cuda: &CudaDevice,
         device: &Arc<Device>,
-        timelines: &Timelines,
+        timelines: &Arc<Timelines>,
         catalogue: &'static Catalogue,
     ) -> Result<Self, Error> {
         if !cuda.timeline_interop {
@@ -73,8 +81,12 @@ impl CudaProcessor {
             scratch: Vec::new(),
             kernels: Kernels::load(&context, catalogue)?,
             stamps: None,
-            rendered: SharedTimeline::import(device, &context, &timelines.rendered)?,
-            processed: SharedTimeline::import(device, &context, &timelines.processed)?,
+            semaphores: Some(Semaphores {
+                rendered: SharedTimeline::import(device, &context, &timelines.rendered)?,
+                processed: SharedTimeline::import(device, &context, &timelines.processed)?,
+                _timelines: Arc::clone(timelines),
+            }),
+            stamp_kernel: Stamps::kernel(&context)?,
             extent: vk::Extent2D::default(),
             withheld_from: None,
             clock: prove_clock(device, &context, &stream)?,
@@ -186,7 +198,7 @@ impl Processor for CudaProcessor {
         self.slots.clear();
         self.scratch.clear();
         self.extent = extent;
-        self.stamps = Some(Stamps::new(&self.context, slots * STAMPS)?);
+        self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {
             let images = SLOT_IMAGES
@@ -232,7 +244,9 @@ impl Processor for CudaProcessor {
         let stamp = job.slot * STAMPS;
         self.slots[job.slot].effects.clear();
 
-        self.rendered.wait(&self.stream, job.frame.value())?;
+        if let Some(semaphores) = &self.semaphores {
+            semaphores.rendered.wait(&self.stream, job.frame.value())?;
+        }
         self.stamp(stamp)?;
         self.slots[job.slot].events[0].record(&self.stream)?;
         for launches in job.plan.launches.chunk_by(|one, next| one.effect == next.effect) {
@@ -244,8 +258,9 @@ impl Processor for CudaProcessor {
             slot.events[slot.effects.len()].record(&self.stream)?;
         }
         self.stamp(stamp + 1)?;
-        if self.withheld_from.is_none_or(|withheld| job.frame < withheld) {
-            self.processed.signal(&self.stream, job.frame.value())?;
+        let is_withheld = self.withheld_from.is_some_and(|withheld| job.frame >= withheld);
+        if let Some(semaphores) = self.semaphores.as_ref().filter(|_| !is_withheld) {
+            semaphores.processed.signal(&self.stream, job.frame.value())?;
         }
         Ok(())
     }
@@ -271,13 +286,15 @@ impl Processor for CudaProcessor {
         self.withheld_from = Some(frame);
     }
 
+    fn stop(&mut self) {
+        if !self.settles() {
+            tracing::debug!("the chain's stream does not end");
+        }
+    }
+
     fn failure(&mut self) -> Option<Error> {
         // A fault shows in every later call on the context.
-        self.context
-            .bind_to_thread()
-            .during(|| "bind the CUDA context")
-            .err()
-            .map(Error::from)
+        is_idle(&self.stream).err().map(Error::from)
     }
 }
 
@@ -287,7 +304,8 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 impl CudaProcessor {
     fn settles(&self) -> bool {
         let started = Instant::now();
-        while !is_idle(&self.stream) {
+        // A context that failed has nothing left to do.
+        while !is_idle(&self.stream).unwrap_or(true) {
             if started.elapsed() > SETTLE_LIMIT {
                 return false;
             }
@@ -306,6 +324,7 @@ impl Drop for CudaProcessor {
             std::mem::forget(std::mem::take(&mut self.scratch));
             std::mem::forget(std::mem::take(&mut self.kernels.functions));
             std::mem::forget(self.stamps.take());
+            std::mem::forget(self.semaphores.take());
             std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));
         }
     }

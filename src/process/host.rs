@@ -37,6 +37,8 @@ struct Slot {
 struct Texels {
     color: Buffer,
     processed: Mutex<Buffer>,
+    /// The handle of `processed`, for recording: to take the lock for it would wait for a chain that is under way.
+    processed_raw: vk::Buffer,
 }
 
 /// What is sent to the thread.
@@ -127,12 +129,11 @@ impl Processor for HostProcessor {
         let bytes = u64::from(extent.width) * u64::from(extent.height) * TEXEL_BYTES;
         for slot in 0..slots {
             let images = SLOT_IMAGES.iter().map(|(name, format, usage)| {
-                let (format, tiling) = (format.vulkan(), vk::ImageTiling::OPTIMAL);
+                let format = format.vulkan();
                 let description = ImageDescription {
                     extent,
                     format,
                     usage: *usage,
-                    tiling,
                 };
                 Image::new(&self.device, description, &format!("{name} of slot {slot}"))
             });
@@ -145,13 +146,12 @@ impl Processor for HostProcessor {
                     &format!("{name} texels of slot {slot}"),
                 )
             };
+            let color = buffer("color", vk::BufferUsageFlags::TRANSFER_DST, BufferMemory::ReadBack)?;
+            let processed = buffer("processed", vk::BufferUsageFlags::TRANSFER_SRC, BufferMemory::Upload)?;
             let texels = Texels {
-                color: buffer("color", vk::BufferUsageFlags::TRANSFER_DST, BufferMemory::ReadBack)?,
-                processed: Mutex::new(buffer(
-                    "processed",
-                    vk::BufferUsageFlags::TRANSFER_SRC,
-                    BufferMemory::Upload,
-                )?),
+                color,
+                processed_raw: processed.raw,
+                processed: Mutex::new(processed),
             };
             let images = images.collect::<Result<_, vulkan::Error>>()?;
             self.slots.push(Slot {
@@ -187,7 +187,7 @@ impl Processor for HostProcessor {
         Barriers::new()
             .discard_for_transfer(image.raw)
             .record(&self.device, commands);
-        copy_from_buffer(&self.device, commands, &lock(&texels.processed), image);
+        copy_from_buffer(&self.device, commands, texels.processed_raw, image);
         Barriers::new()
             .transfer_to_compute(image.raw)
             .record(&self.device, commands);
@@ -224,6 +224,10 @@ impl Processor for HostProcessor {
         self.worker.shared.withheld_from.store(frame.value(), Ordering::Relaxed);
     }
 
+    fn stop(&mut self) {
+        self.worker.stop();
+    }
+
     fn failure(&mut self) -> Option<Error> {
         lock(&self.worker.shared.failure)
             .clone()
@@ -242,23 +246,28 @@ impl Shared {
     fn run(&self, work: &Receiver<Work>) {
         let mut scratch = HostScratch::default();
         while let Ok(work) = work.recv() {
-            match self.process(&work, &mut scratch) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    *lock(&self.failure) = Some(error.to_string());
-                    return;
-                }
-            }
+            // Unwind safe: nothing of a frame that panicked is looked at but the failure.
+            let frame = std::panic::AssertUnwindSafe(|| self.process(&work, &mut scratch));
+            let failure = match std::panic::catch_unwind(frame) {
+                Ok(Ok(true)) => continue,
+                Ok(Ok(false)) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!("it panicked in frame {}", work.job.frame),
+            };
+            *lock(&self.failure) = Some(failure);
+            return;
         }
     }
 
     /// One frame. `false`: told to stop.
     fn process(&self, work: &Work, scratch: &mut HostScratch) -> Result<bool, Error> {
         let Work { job, texels, extent } = work;
-        while self.timelines.rendered.wait(job.frame.value(), STOP_CHECK)? != TimelineWait::Reached {
+        loop {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);
+            }
+            if self.timelines.rendered.wait(job.frame.value(), STOP_CHECK)? == TimelineWait::Reached {
+                break;
             }
         }
         let start = host_ns();
@@ -295,8 +304,9 @@ impl Shared {
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
+impl Worker {
+    /// Ends the thread: at once while it waits, else when it has done its frame.
+    fn stop(&mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
         drop(self.sender.take());
         if let Some(thread) = self.thread.take()
@@ -304,6 +314,12 @@ impl Drop for Worker {
         {
             tracing::error!("the host's chain thread panicked");
         }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -171,6 +171,9 @@ pub trait Processor {
     /// From `frame` on, `processed` is not signalled: to test what happens then.
     fn withhold_from(&mut self, frame: FrameNumber);
 
+    /// Takes no more frames, and waits a limited time until what was enqueued has ended or can be seen not to end.
+    fn stop(&mut self);
+
     /// Why an enqueued chain failed, if one did and the processor knows: the frame will never be processed.
     fn failure(&mut self) -> Option<Error>;
 }

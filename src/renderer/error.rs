@@ -17,6 +17,12 @@ pub enum Error {
     /// Presenting failed.
     #[error(transparent)]
     Present(#[from] present::Error),
+    /// An earlier frame failed, so the ones after it are not waited for.
+    #[error("an earlier frame failed: there are no more frames")]
+    Broken,
+    /// There is no picture to read.
+    #[error("nothing has been shown yet: there is no picture to write")]
+    NothingShown,
     /// A frame did not come within the limit.
     #[error(
         "frame {frame} is overdue: after {limit:?} the timeline `{timeline}` stands at {reached} and {frame} was expected \

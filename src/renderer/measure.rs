@@ -20,7 +20,7 @@ pub struct HostClock {
 const RECALIBRATE_AFTER_NS: u64 = 1_000_000_000;
 
 impl HostClock {
-    /// A clock whose records count from now on.
+    /// A clock from whose making on records count.
     ///
     /// # Errors
     /// A failed call.
@@ -75,6 +75,11 @@ impl Stopwatch {
         self.spans.waited_for_frame = waited_for.map(FrameNumber::value);
     }
 
+    /// Leaves out what was done for the slot's previous frame.
+    pub(super) fn retired(&mut self) {
+        self.lap_ms();
+    }
+
     pub(super) fn acquired(&mut self) {
         self.spans.acquire_ms = Some(self.lap_ms());
     }
@@ -89,6 +94,15 @@ impl Stopwatch {
 
     pub(super) fn presented(&mut self) {
         self.spans.present_ms = Some(self.lap_ms());
+    }
+}
+
+impl InFlight {
+    /// Adds what showing the frame took after it had retired, where that is how frames are shown.
+    pub(super) fn add_present(&mut self, watch: &Stopwatch) {
+        if let (Some(present_ms), Some(more)) = (&mut self.record.present_ms, watch.spans.present_ms) {
+            *present_ms += more;
+        }
     }
 }
 
@@ -126,7 +140,8 @@ impl Renderer {
         let present_ms = watch.spans.present_ms.unwrap_or_default();
         let called_ns = watch.last_ns - (present_ms * 1e6) as u64;
         let before = self.clock.last_present_ns.replace(called_ns);
-        if let Some(InFlight { record, .. }) = &mut self.slots[slot].in_flight {
+        if let Some(InFlight { record, start_ns, .. }) = &mut self.slots[slot].in_flight {
+            record.until_present_ms = (called_ns - *start_ns) as f64 * 1e-6;
             record.record_ms += watch.spans.record_ms;
             record.submit_ms += watch.spans.submit_ms;
             record.present_ms = watch.spans.present_ms.filter(|_| has_call);

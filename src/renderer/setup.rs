@@ -38,7 +38,7 @@ pub struct Settings {
 pub struct Parts {
     /// The device.
     pub device: Arc<Device>,
-    /// The three timelines, shared with the processor.
+    /// The timelines, shared with the processor.
     pub timelines: Arc<Timelines>,
     /// Draws.
     pub scene: Box<dyn Scene>,
@@ -102,6 +102,8 @@ impl Renderer {
             extent: vk::Extent2D::default(),
             settings,
             needs_rebuild: false,
+            is_broken: false,
+            shown_slot: None,
             present_queue,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
@@ -122,13 +124,14 @@ impl Renderer {
         self.presenter.rebuild(window, self.slots.len())?;
         self.needs_rebuild = false;
         let extent = self.presenter.extent();
-        if extent == self.extent || extent.width == 0 || extent.height == 0 {
-            // Nothing to draw while minimized: the images of the old extent stay until there is a new one.
-            self.extent = if extent == self.extent {
-                extent
-            } else {
-                vk::Extent2D::default()
-            };
+        if extent == self.extent {
+            return Ok(());
+        }
+        // Until all is made anew there is nothing to draw into, and nothing to read: should it fail half-way, or should
+        // there be nothing to show now, no handle of what is gone is left.
+        self.extent = vk::Extent2D::default();
+        self.shown_slot = None;
+        if extent.width == 0 || extent.height == 0 {
             return Ok(());
         }
         self.images = self.processor.retarget(extent, self.slots.len())?;
@@ -139,8 +142,9 @@ impl Renderer {
                 check.set_image(slot, *view, extent);
             }
         }
+        self.retarget_scene(extent)?;
         self.extent = extent;
-        self.retarget_scene()
+        Ok(())
     }
 
     /// Draws another scene from the next frame on.
@@ -151,12 +155,15 @@ impl Renderer {
         self.finish()?;
         self.device.wait_idle()?;
         self.scene = scene;
-        self.retarget_scene()
+        self.retarget_scene(self.extent)
     }
 
-    fn retarget_scene(&mut self) -> Result<(), Error> {
+    fn retarget_scene(&mut self, extent: vk::Extent2D) -> Result<(), Error> {
+        if extent.width == 0 {
+            return Ok(()); // minimized: the next resize gives it targets
+        }
         let targets: Vec<_> = self.images.iter().map(|images| images.scene).collect();
-        Ok(self.scene.retarget(&targets, self.extent)?)
+        Ok(self.scene.retarget(&targets, extent)?)
     }
 
     /// Sends every frame on its way and waits, within the limit, until all have retired.
@@ -164,12 +171,17 @@ impl Renderer {
     /// # Errors
     /// As [`Renderer::render_frame`].
     pub fn finish(&mut self) -> Result<(), Error> {
+        if self.is_broken {
+            return Err(Error::Broken);
+        }
         while !self.pending.is_empty() {
             self.present_next()?;
         }
         // Oldest first, so that records come in the order of their frames.
         for age in 1..=self.slots.len() as u64 {
-            self.retire(((self.last_frame.value() + age) % self.slots.len() as u64) as usize)?;
+            let slot = ((self.last_frame.value() + age) % self.slots.len() as u64) as usize;
+            self.wait_for_slot(slot)?;
+            self.retire(slot)?;
         }
         Ok(())
     }
@@ -214,14 +226,15 @@ impl Renderer {
         &self.settings
     }
 
-    /// The last frame as it is on the screen: RGBA, 8 bits, sRGB. Brings all frames to their end first.
+    /// The frame presented last: RGBA, 8 bits, sRGB. Brings all frames to their end first.
     ///
     /// # Errors
-    /// As [`Renderer::finish`]; no memory.
+    /// [`Error::NothingShown`] before the first frame and between a resize and the next; as [`Renderer::finish`]; no
+    /// memory.
     pub fn read_screen(&mut self) -> Result<image::RgbaImage, Error> {
         self.finish()?;
-        let vk::Extent2D { width, height } = self.extent;
-        let screen = self.present_pass.screen(self.slot_of(self.last_frame));
+        let screen = self.present_pass.screen(self.shown_slot.ok_or(Error::NothingShown)?);
+        let vk::Extent2D { width, height } = screen.description.extent;
         let size = u64::from(width) * u64::from(height) * 4;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
@@ -239,16 +252,12 @@ impl Renderer {
     /// Lets go of frames that will not be processed: signals `processed` in the chain's place, so that the queues run
     /// empty. The other timelines are the queues' own and come by themselves.
     fn abandon(&mut self) -> Result<(), Error> {
-        self.processor.withhold_from(FrameNumber::NONE);
+        // What the chain still signals must come first: values only grow.
+        self.processor.stop();
         if self.timelines.processed.value()? < self.last_frame.value() {
             self.timelines.processed.signal(self.last_frame.value())?;
         }
         Ok(())
-    }
-
-    /// The schedule in use.
-    pub fn schedule(&self) -> Schedule {
-        self.settings.schedule
     }
 }
 

@@ -72,13 +72,7 @@ impl TestTargets {
             | vk::ImageUsageFlags::TRANSFER_SRC
             | vk::ImageUsageFlags::TRANSFER_DST;
         let image = |format| {
-            let tiling = vk::ImageTiling::OPTIMAL;
-            let description = ImageDescription {
-                extent,
-                format,
-                usage,
-                tiling,
-            };
+            let description = ImageDescription { extent, format, usage };
             Image::new(&bench.device, description, "test target").unwrap()
         };
         Self {

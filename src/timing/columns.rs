@@ -109,17 +109,17 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "MsInPresentAPI",
         unit: Unit::Milliseconds,
-        definition: "Host: inside the present call.",
+        definition: "Host: inside the present call; with `--present software`, showing the frame once it has retired.",
         present_mon: Some("same"),
         read: |record, _| ms(record.present_ms),
     },
     Column {
         name: "MsCPUBusy",
         unit: Unit::Milliseconds,
-        definition: "Host: from the frame's start to the present call, \
-                     `slot_wait_ms` + `acquire_ms` + `record_ms` + `submit_ms`.",
+        definition: "Host: from the frame's start to its present call. On one queue that call follows the next frame's \
+                     scene.",
         present_mon: Some("same; waits before the present call count as busy there too"),
-        read: |record, _| ms(Some(record.until_present_ms())),
+        read: |record, _| ms(Some(record.until_present_ms)),
     },
     Column {
         name: "MsGPULatency",
@@ -161,7 +161,7 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "start_ms",
         unit: Unit::Milliseconds,
-        definition: "When the host began this frame, since the program's start: one axis for all captures of a run.",
+        definition: "When the host began this frame, since the renderer was made: one axis for all captures of a run.",
         present_mon: None,
         read: |record, _| ms(Some(milliseconds(record.start))),
     },

@@ -18,7 +18,7 @@ pub struct Sheet {
     pub present_runtime: String,
     /// Names of the effects, in the order of [`FrameRecord::kernels_ms`]; one column each.
     pub effects: Vec<String>,
-    /// When the capture's first frame began, since the program's start: zero of `CPUStartTimeInMs`.
+    /// When the capture's first frame began, since the renderer was made: zero of `CPUStartTimeInMs`.
     pub origin: Duration,
 }
 

@@ -19,6 +19,7 @@ fn full_record() -> FrameRecord {
     FrameRecord {
         frame: 7,
         start: Duration::from_micros(1_016_500),
+        until_present_ms: 1.875,
         between_presents_ms: Some(16.25),
         slot_wait_ms: 1.0,
         waited_for_frame: Some(4),

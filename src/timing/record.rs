@@ -7,14 +7,17 @@ use std::time::Duration;
 /// `None` says that this machine (or this run) cannot measure the value, or that the thing did not happen in this
 /// frame. It is written as `NA` and is never replaced by 0, because 0 is a measurement.
 ///
-/// The host's spans follow one another without a gap from [`start`](Self::start) on: slot wait, acquire, record,
-/// submit, present. So do the GPU's, where all are measured: scene, hand-over, chain, hand-over, present pass.
+/// The host's spans are slot wait, acquire, record, submit and present, in this order; where there is one queue only, the
+/// next frame's scene comes between. The GPU's follow one another without a gap, where all are measured: scene, hand-over,
+/// chain, hand-over, present pass.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameRecord {
     /// The frame's number: starts at 1 and only grows for the life of the process.
     pub frame: u64,
-    /// When the host began this frame, before it waited for anything; since the program's start.
+    /// When the host began this frame, before it waited for anything; since the renderer was made.
     pub start: Duration,
+    /// From [`start`](Self::start) to the frame's present call, milliseconds.
+    pub until_present_ms: f64,
     /// From the previous frame's present call to this frame's, start to start. `None` for the first frame.
     ///
     /// A presenter without a window has no present call: there it is the moment the finished frame was handed to it.
@@ -58,11 +61,6 @@ pub struct FrameRecord {
 }
 
 impl FrameRecord {
-    /// From [`start`](Self::start) to the present call: slot wait, acquire, record and submit, in milliseconds.
-    pub fn until_present_ms(&self) -> f64 {
-        self.slot_wait_ms + self.acquire_ms.unwrap_or(0.0) + self.record_ms + self.submit_ms
-    }
-
     /// From the first GPU stamp of the frame to the last, in milliseconds: the five GPU spans, which have no gaps.
     pub fn gpu_time_ms(&self) -> Option<f64> {
         let before_chain = self.scene_ms? + self.handover_to_cuda_ms?;
@@ -100,7 +98,6 @@ mod tests {
             gpu_busy_ms: Some(3.25),
             ..FrameRecord::default()
         };
-        assert_eq!(record.until_present_ms(), 1.75);
         assert_eq!(record.gpu_time_ms(), Some(3.5));
         assert_eq!(record.gpu_wait_ms(), Some(0.25));
         record.handover_to_cuda_ms = None;

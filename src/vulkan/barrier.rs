@@ -84,7 +84,7 @@ impl Barriers {
 
     /// The old contents are given up; a compute shader will write the image.
     pub fn discard_for_compute(self, image: vk::Image) -> Self {
-        // What used the image before is ordered by the slot's retired frame: a semaphore, so no source stage.
+        // What used the image before is ordered by the host, which waited for the slot's last frame: so no source stage.
         let to = (
             Stage::COMPUTE_SHADER,
             Access::SHADER_STORAGE_WRITE,

@@ -52,7 +52,7 @@ impl Device {
         let (stamps, deviation_ns) =
             unsafe { functions.get_calibrated_timestamps(&infos) }.during(|| "read the calibrated timestamps")?;
         Ok(Some(Calibration {
-            device_ns: (stamps[0] as f64 * f64::from(self.physical.limits.timestamp_period)) as u64,
+            device_ns: self.physical.nanoseconds(stamps[0]),
             host_ns: stamps[1],
             deviation_ns,
         }))

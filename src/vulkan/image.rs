@@ -33,8 +33,6 @@ pub struct ImageDescription {
     pub format: vk::Format,
     /// What it will be used for.
     pub usage: vk::ImageUsageFlags,
-    /// OPTIMAL, or LINEAR where the host maps it.
-    pub tiling: vk::ImageTiling,
 }
 
 impl ImageDescription {
@@ -47,7 +45,7 @@ impl ImageDescription {
             .mip_levels(1)
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
-            .tiling(self.tiling)
+            .tiling(vk::ImageTiling::OPTIMAL)
             .usage(self.usage)
             .sharing_mode(vk::SharingMode::EXCLUSIVE)
             .initial_layout(vk::ImageLayout::UNDEFINED)
@@ -109,7 +107,7 @@ impl Image {
             name,
             requirements,
             location: MemoryLocation::GpuOnly,
-            linear: description.tiling == vk::ImageTiling::LINEAR,
+            linear: false,
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         });
         let allocation = match allocation {

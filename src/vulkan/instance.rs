@@ -14,7 +14,7 @@ const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 #[derive(Debug, Default)]
 pub struct InstanceRequest {
     /// Instance extensions of the window system; empty without a window.
-    pub surface_extensions: Vec<*const c_char>,
+    pub surface_extensions: Vec<&'static CStr>,
     /// The validation layer with synchronization validation must be on.
     pub validate: bool,
     /// The validation layer is switched on where it is installed.
@@ -56,7 +56,7 @@ impl Instance {
             &[]
         };
 
-        let mut extensions = request.surface_extensions.clone();
+        let mut extensions: Vec<_> = request.surface_extensions.iter().map(|name| name.as_ptr()).collect();
         let has_debug_utils = has_extension(&entry, None, ext::debug_utils::NAME)?
             || (layer.is_some() && has_extension(&entry, Some(VALIDATION_LAYER), ext::debug_utils::NAME)?);
         if has_debug_utils {
@@ -82,7 +82,7 @@ impl Instance {
         if has_validation_features {
             create_info = create_info.push_next(&mut features);
         }
-        // SAFETY: V3; the extension and layer names are NUL-terminated statics or come from ash-window's statics.
+        // SAFETY: V3; the extension and layer names are NUL-terminated statics.
         let raw = unsafe { entry.create_instance(&create_info, None) }.map_err(|result| match result {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => Error::NoDriver { result },
             result => Error::Call {
@@ -91,17 +91,18 @@ impl Instance {
             },
         })?;
 
-        let messenger = match &validation {
-            Some(log) => Some(DebugMessenger::new(&entry, &raw, Arc::clone(log))?),
-            None => None,
-        };
-        Ok(Arc::new(Self {
+        let mut instance = Self {
             raw,
             entry,
             validation,
             has_debug_utils,
-            messenger,
-        }))
+            messenger: None,
+        };
+        if let Some(log) = &instance.validation {
+            let messenger = DebugMessenger::new(&instance.entry, &instance.raw, Arc::clone(log))?;
+            instance.messenger = Some(messenger);
+        }
+        Ok(Arc::new(instance))
     }
 
     /// All devices, described. Never empty.

@@ -133,6 +133,12 @@ impl PhysicalDevice {
         if self.graphics_family().is_none() {
             missing.push("a queue family with graphics and compute".into());
         }
+        if self.limits.max_color_attachments < 5 {
+            let has = self.limits.max_color_attachments;
+            missing.push(format!(
+                "five colour attachments at a time (it has {has}): colour and the four guides"
+            ));
+        }
         for name in extensions.iter().filter(|name| !self.has_extension(name)) {
             missing.push(format!("the extension {}", name.to_string_lossy()));
         }
@@ -147,6 +153,14 @@ impl PhysicalDevice {
             .zip(0..)
             .find(|(kind, index)| type_bits & (1 << index) != 0 && kind.property_flags.contains(flags))
             .map(|(_, index)| index)
+    }
+
+    /// Ticks of the device's clock as nanoseconds: exact to a nanosecond even for the large values of an epoch clock, which
+    /// f64 would round.
+    pub fn nanoseconds(&self, ticks: u64) -> u64 {
+        // 32 bits after the point: the period has 24 significant bits, so nothing of it is lost from 2⁻⁸ ns on.
+        let period = (f64::from(self.limits.timestamp_period) * 2f64.powi(32)) as u128;
+        ((u128::from(ticks) * period) >> 32) as u64
     }
 
     /// The UUID as CUDA's tools print it.
@@ -202,5 +216,27 @@ impl PhysicalDevice {
             memory: vk::PhysicalDeviceMemoryProperties::default(),
             missing_features: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_nanoseconds_without_rounding() {
+        let mut device = PhysicalDevice::imagined(0, "a", vk::PhysicalDeviceType::OTHER, [0; 16]);
+        device.limits.timestamp_period = 1.0;
+        let epoch = 1_732_923_456_789_012_345;
+        assert_eq!(device.nanoseconds(epoch), epoch);
+        assert_eq!(device.nanoseconds(u64::MAX), u64::MAX);
+        device.limits.timestamp_period = 52.083_332; // Intel: 19.2 MHz
+        let exact = (3_600.0f64 * 19.2e6) as u64;
+        assert!(
+            device.nanoseconds(exact).abs_diff(3_600_000_000_000) < 100_000,
+            "to the period's own precision"
+        );
+        device.limits.timestamp_period = 10.0; // AMD: 100 MHz
+        assert_eq!(device.nanoseconds(123_456_789), 1_234_567_890);
     }
 }

@@ -16,7 +16,6 @@ pub struct TimestampPool {
     values: Buffer,
     count: u32,
     valid_bits: u32,
-    nanoseconds_per_tick: f64,
     device: Arc<Device>,
 }
 
@@ -42,7 +41,6 @@ impl TimestampPool {
             values,
             count,
             valid_bits: queue.timestamp_valid_bits,
-            nanoseconds_per_tick: f64::from(device.physical.limits.timestamp_period),
             device: Arc::clone(device),
         };
         pool.reset();
@@ -77,19 +75,18 @@ impl TimestampPool {
     /// The timestamps in nanoseconds of the device's clock; `None` where none was copied since the last reset. The
     /// submission that copied them must have finished.
     pub fn read(&self) -> Vec<Option<u64>> {
-        let mask = u64::MAX >> (64 - self.valid_bits);
         let ticks = bytemuck::pod_collect_to_vec::<u8, u64>(self.values.bytes());
+        let first = ticks.iter().copied().find(|ticks| *ticks != 0).unwrap_or_default();
         ticks
             .into_iter()
-            .map(|ticks| (ticks != 0).then(|| self.nanoseconds(ticks & mask)))
+            .map(|ticks| (ticks != 0).then(|| self.device.physical.nanoseconds(self.unwrapped(first, ticks))))
             .collect()
     }
 
-    fn nanoseconds(&self, ticks: u64) -> u64 {
-        if self.nanoseconds_per_tick == 1.0 {
-            return ticks; // exact; f64 would round the large values of an epoch clock
-        }
-        (ticks as f64 * self.nanoseconds_per_tick) as u64
+    /// `ticks` as a counter that does not start again from 0 after `first`, as one of few valid bits does every hour.
+    fn unwrapped(&self, first: u64, ticks: u64) -> u64 {
+        let mask = u64::MAX >> (64 - self.valid_bits);
+        (first & mask) + (ticks.wrapping_sub(first) & mask)
     }
 }
 

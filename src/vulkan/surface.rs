@@ -1,6 +1,6 @@
 //! The surface of a window, and what a device says about it.
 
-use std::ffi::c_char;
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::{khr, vk};
@@ -25,11 +25,12 @@ impl Surface {
     ///
     /// # Errors
     /// A window system that Vulkan has no surface for.
-    pub fn required_extensions(display: &impl HasDisplayHandle) -> Result<Vec<*const c_char>, Error> {
+    pub fn required_extensions(display: &impl HasDisplayHandle) -> Result<Vec<&'static CStr>, Error> {
         let display = display.display_handle().map_err(no_handle)?;
-        ash_window::enumerate_required_extensions(display.as_raw())
-            .during(|| "find the surface extension of this window system")
-            .map(<[_]>::to_vec)
+        let names = ash_window::enumerate_required_extensions(display.as_raw())
+            .during(|| "find the surface extension of this window system")?;
+        // SAFETY: ash-window gives NUL-terminated statics.
+        Ok(names.iter().map(|name| unsafe { CStr::from_ptr(*name) }).collect())
     }
 
     /// Creates the surface. The instance must have the [`Surface::required_extensions`].

@@ -60,7 +60,7 @@ pub fn copy_to_buffer(device: &Device, commands: vk::CommandBuffer, source: &Ima
 }
 
 /// Copies rows without gaps from the start of `source` to all of `target` (TRANSFER_DST_OPTIMAL).
-pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: &Buffer, target: &Image) {
+pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: vk::Buffer, target: &Image) {
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
         .image_extent(target.description.extent.into())];
@@ -68,7 +68,7 @@ pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: &B
     unsafe {
         device.raw.cmd_copy_buffer_to_image(
             commands,
-            source.raw,
+            source,
             target.raw,
             vk::ImageLayout::TRANSFER_DST_OPTIMAL,
             &region,

@@ -51,12 +51,6 @@ pub fn image(
     usage: vk::ImageUsageFlags,
     name: &str,
 ) -> Result<Image, vulkan::Error> {
-    let tiling = vk::ImageTiling::OPTIMAL;
-    let description = ImageDescription {
-        extent,
-        format,
-        usage,
-        tiling,
-    };
+    let description = ImageDescription { extent, format, usage };
     Image::new(device, description, name)
 }
