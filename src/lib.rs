@@ -1,4 +1,35 @@
 //! Handover: one frame, handed back and forth between Vulkan and CUDA on the same GPU.
+//!
+//! ```text
+//! host     reuse slot ─ acquire ─ submit scene N ─ enqueue chain N ─ submit present N ─ present
+//!               ▲                        │                │                  │
+//!            retired                     ▼                ▼                  ▼
+//! Vulkan        ╎     ………………………………… scene N ──┐                      ┌── present N ──┐
+//!               ╎                             │ rendered = N          │ processed = N │ retired = N
+//! CUDA          ╎                             └── kernel, kernel, … ──┘               │
+//!               └╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘
+//! ```
+//!
+//! Several frames are under way at a time, each in a *slot* with images of its own. Timeline semaphores order their parts;
+//! every value of every timeline is a frame number. The host waits for nothing but a slot's previous frame.
+//!
+//! Where to look:
+//!
+//! | for | see |
+//! |---|---|
+//! | the frame, top to bottom | [`Renderer::render_frame`](renderer::Renderer::render_frame) |
+//! | frame numbers and timelines | [`frame`] |
+//! | sharing images and timelines with CUDA; which Vulkan device is which CUDA device | [`interop`] |
+//! | who runs the kernels: CUDA or the host | [`process`] |
+//! | what the kernels are, in which order they run, and each on the CPU | [`kernels`] |
+//! | what is drawn | [`scene`] |
+//! | where frames go | [`present`] |
+//! | what each frame cost | [`timing`] |
+//! | the window and its keys | [`app`] |
+//! | the command line | [`cli`] |
+//! | the two APIs, wrapped thinly | [`vulkan`], [`cuda`] |
+//!
+//! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}.
 
 pub mod app;
 pub mod cli;
