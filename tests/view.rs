@@ -4,6 +4,8 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/table.rs"]
+mod table;
 #[path = "support/xvfb.rs"]
 mod xvfb;
 
@@ -11,7 +13,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::{Program, Table, entries};
+use program::{Program, entries};
+use table::Table;
 use x11rb::protocol::xproto::{ConnectionExt, ImageFormat};
 use x11rb::rust_connection::RustConnection;
 use xvfb::Xvfb;

@@ -1,0 +1,146 @@
+//! The whole program without a window: what its runs leave behind.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+
+#[path = "support/program.rs"]
+mod program;
+#[path = "support/table.rs"]
+mod table;
+
+use std::collections::HashMap;
+
+use program::{Ended, Program, entries};
+use table::{Table, numbers};
+
+/// A small offscreen run: the picture of frame 30.
+const SMALL: &str = "--present offscreen --size 160x90 --frames 30";
+
+fn handover(arguments: &str) -> Ended {
+    Program::start(arguments, |_, _| {}).end()
+}
+
+/// Runs, and returns the bytes of its picture.
+fn picture(arguments: &str) -> Vec<u8> {
+    let ended = handover(&format!("{SMALL} --screenshot frame.png {arguments}"));
+    assert_eq!(ended.code, Some(0), "{arguments}\n{}", ended.stderr);
+    assert_eq!(entries(ended.folder.path()), ["frame.png"]);
+    std::fs::read(ended.folder.path().join("frame.png")).unwrap()
+}
+
+#[test]
+fn the_same_frame_is_the_same_picture() {
+    let first = picture("");
+    assert!(first == picture(""), "two runs");
+    for arguments in [
+        "--frames-in-flight 1",
+        "--frames-in-flight 8",
+        "--schedule serial",
+        "--schedule serial --frames-in-flight 1",
+        "--validate",
+    ] {
+        assert!(first == picture(arguments), "{arguments}");
+    }
+    assert!(first != picture("--kernels none"), "the chain changes nothing");
+    assert!(first != picture("--time-step 0.05"), "the scene does not move");
+}
+
+#[test]
+fn without_a_display_a_picture_and_timings_are_kept_in_numbered_folders() {
+    let arguments = "--size 160x90 --frames 20";
+    let first = Program::start(arguments, |_, _| {}).end();
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let expected = ["handover-0001/", "handover-0001/frame.png", "handover-0001/frames.csv"];
+    assert_eq!(entries(first.folder.path()), expected);
+    for words in [
+        "no display: 20 frames are rendered offscreen",
+        "timings of 20 frames: handover-0001/frames.csv",
+        "picture of the last frame: handover-0001/frame.png",
+        "average",
+        "50th percentile",
+        "95th percentile",
+        "99th percentile",
+        "99.9th percentile",
+        "maximum",
+        "1% low average",
+        "1% low integral",
+    ] {
+        assert!(first.stdout.contains(words), "no `{words}`:\n{}", first.stdout);
+    }
+    let folder = first.folder.path().join("handover-0001");
+    let picture = image::open(folder.join("frame.png")).unwrap();
+    assert_eq!((picture.width(), picture.height()), (160, 90));
+    let table = Table::read(&folder.join("frames.csv"));
+    table.check(&["bloom", "tonemap", "sharpen", "vignette"]);
+    assert_eq!(numbers(&table.column("frame")), (1..=20).collect::<Vec<_>>());
+    // Three slots: the first three frames wait for none, the others for the one three before.
+    let waited = table.column("waited_for_frame");
+    assert_eq!(waited[..3], ["NA"; 3]);
+    assert_eq!(numbers(&waited[3..]), (1..=17).collect::<Vec<_>>());
+    // Nothing is acquired or presented without a window.
+    for column in ["acquire_ms", "MsInPresentAPI"] {
+        assert!(table.column(column).iter().all(|value| *value == "NA"), "{column}");
+    }
+    for column in ["scene_ms", "chain_ms", "present_gpu_ms", "record_ms", "submit_ms"] {
+        for value in table.column(column) {
+            assert!(value.parse::<f64>().unwrap() > 0.0, "{column}: {value}");
+        }
+    }
+
+    let second = Program::start(arguments, |command, _| {
+        command.current_dir(first.folder.path());
+    });
+    assert_eq!(second.end().code, Some(0));
+    assert_eq!(
+        entries(first.folder.path())[3..],
+        ["handover-0002/", "handover-0002/frame.png", "handover-0002/frames.csv"]
+    );
+}
+
+#[test]
+fn captures_of_a_command_line_have_a_row_a_frame() {
+    for (arguments, active) in [
+        // A chain without effects copies.
+        ("--kernels none --frames-in-flight 1", &["copy"][..]),
+        ("--kernels gaussian,sobel --frames-in-flight 8", &["gaussian", "sobel"]),
+        ("--scene none --kernels exposure --schedule serial", &["exposure"]),
+    ] {
+        let ended = handover(&format!("{SMALL} --capture run {arguments}"));
+        assert_eq!(ended.code, Some(0), "{arguments}\n{}", ended.stderr);
+        assert_eq!(entries(ended.folder.path()), ["run/", "run/frames.csv"]);
+        let table = Table::read(&ended.folder.path().join("run/frames.csv"));
+        table.check(active);
+        if arguments.contains("serial") {
+            // The samples' way, to compare with: each frame is waited for.
+            assert_eq!(table.column("waited_for_frame"), table.column("frame"));
+        } else {
+            table.check_waits();
+        }
+        assert_eq!(table.rows.len(), 30, "{arguments}");
+        let same: HashMap<_, _> = ["Application", "ProcessID", "PresentRuntime"]
+            .map(|name| (name, table.column(name)))
+            .into();
+        for (name, values) in same {
+            assert!(values.iter().all(|value| *value == values[0]), "{name}: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn the_self_test_passes_on_the_host() {
+    let ended = handover("selftest --processor host --frames 300 --resizes 20 --validate");
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+    for words in [
+        "PASS  handover",
+        "PASS  withheld",
+        "PASS  tags",
+        "300 frames",
+        "PASS  resizes",
+        "20 resizes",
+        "PASS  validation",
+        "0 errors",
+        "all parts passed",
+    ] {
+        assert!(ended.stdout.contains(words), "no `{words}`:\n{}", ended.stdout);
+    }
+    assert!(entries(ended.folder.path()).is_empty());
+}
