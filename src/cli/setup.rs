@@ -29,6 +29,8 @@ pub struct Request {
     pub gpu: Option<String>,
     /// The validation layer must be on.
     pub validate: bool,
+    /// The validation layer is on where it is installed.
+    pub validate_if_present: bool,
 }
 
 impl Request {
@@ -39,6 +41,7 @@ impl Request {
             present: PresentChoice::Offscreen,
             gpu: None,
             validate: false,
+            validate_if_present: cfg!(debug_assertions),
         }
     }
 }
@@ -81,7 +84,7 @@ impl Machine {
                 .transpose()?
                 .unwrap_or_default(),
             validate: request.validate,
-            validate_if_present: cfg!(debug_assertions),
+            validate_if_present: request.validate_if_present,
         })?;
         let surface = window.map(|window| Surface::new(&instance, window)).transpose()?;
         let need_swapchain = request.present == PresentChoice::Swapchain;
