@@ -22,6 +22,19 @@ pub struct TimelineHandle(pub(super) OwnedFd);
 pub struct BinaryHandle(pub(super) OwnedFd);
 
 impl MemoryHandle {
+    /// Takes the handle apart, to send it to another process: descriptor, size, and whether the allocation is dedicated.
+    pub fn into_parts(self) -> (OwnedFd, u64, bool) {
+        (self.fd, self.size, self.dedicated)
+    }
+
+    /// Puts together what another process took apart.
+    ///
+    /// # Safety
+    /// The descriptor is memory exported by either API, and size and flag are those that came with it.
+    pub unsafe fn from_parts(fd: OwnedFd, size: u64, dedicated: bool) -> Self {
+        Self { fd, size, dedicated }
+    }
+
     /// Bytes of the whole allocation.
     pub fn size(&self) -> u64 {
         self.size
@@ -30,6 +43,21 @@ impl MemoryHandle {
     /// Whether the allocation is dedicated to one image or buffer.
     pub fn is_dedicated(&self) -> bool {
         self.dedicated
+    }
+}
+
+impl TimelineHandle {
+    /// The descriptor, to send it to another process.
+    pub fn into_fd(self) -> OwnedFd {
+        self.0
+    }
+
+    /// What another process sent.
+    ///
+    /// # Safety
+    /// The descriptor is an exported timeline semaphore.
+    pub unsafe fn from_fd(fd: OwnedFd) -> Self {
+        Self(fd)
     }
 }
 
