@@ -95,6 +95,7 @@ impl Machine {
         let export = DeviceRequest {
             export: true,
             swapchain: false,
+            ..DeviceRequest::default()
         }
         .extensions();
         let obstacles = |device: &PhysicalDevice| {
@@ -139,6 +140,7 @@ impl Machine {
         let device_request = DeviceRequest {
             export: cuda.is_some(),
             swapchain: surface.is_some(),
+            ..DeviceRequest::default()
         };
         let device = Device::new(&instance, chosen.vulkan, &device_request)?;
         Ok(Self {
