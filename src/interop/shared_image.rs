@@ -13,6 +13,15 @@ use super::handle::MemoryHandle;
 use super::{Error, ExportedImage, SharedImageDescription};
 
 /// A dedicated, exported Vulkan image, and what CUDA made of it.
+///
+/// The two go together, CUDA's first. Freeing Vulkan's memory before does not compile:
+///
+/// ```compile_fail
+/// # use handover::interop::SharedImage;
+/// fn vulkan_first(image: SharedImage) {
+///     drop(image.vulkan);
+/// }
+/// ```
 pub struct SharedImage {
     // CUDA's side first: it must be gone before Vulkan frees the memory.
     imported: ImportedImage,
@@ -46,6 +55,11 @@ impl SharedImage {
     pub fn level_views(&self) -> &[ImageViews] {
         &self.imported.levels
     }
+}
+
+impl Drop for SharedImage {
+    /// Nothing to do: that there is a `drop` keeps the public field from being moved out, and freed before CUDA's side.
+    fn drop(&mut self) {}
 }
 
 /// CUDA's side of a shared image. Fields in drop order.
