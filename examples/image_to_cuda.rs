@@ -12,14 +12,15 @@
 //! ```
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline};
+use handover::interop::{
+    SharedBuffer, SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors,
+};
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait, barrier::transfer_to_host};
+use handover::vulkan::{Buffer, BufferMemory, Device};
 use vk::{
     AccessFlags2 as Access, BufferUsageFlags as BufferUsage, ImageLayout as Layout, PipelineStageFlags2 as Stage,
 };
@@ -27,7 +28,6 @@ use vk::{
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 128, height: 64 };
 const LEVELS: u32 = 5;
 const LAYERS: u32 = 3;
-const LIMIT: Duration = Duration::from_secs(10);
 
 const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::TRANSFER_SRC.as_raw()
@@ -127,12 +127,12 @@ pub fn run() -> anyhow::Result<Verdict> {
     let kernels = pair.kernels("image_to_cuda", KERNEL, ["texels_of_4", "texels_of_8", "texels_of_16"])?;
     // Drivers open descriptors of their own when something is first used, and keep them: so those are not counted.
     exchange(&pair, &kernels, 0)?;
-    let before = handover::interop::open_descriptors()?;
+    let before = open_descriptors()?;
     let mut words = 0;
     for variant in 0..VARIANTS.len() {
         words += exchange(&pair, &kernels, variant)?;
     }
-    let after = handover::interop::open_descriptors()?;
+    let after = open_descriptors()?;
     ensure!(
         before == after,
         "{before} descriptors were open before the images, {after} after"
@@ -147,7 +147,7 @@ pub fn run() -> anyhow::Result<Verdict> {
 
 /// Makes an image, hands it over and back, checks all of it twice, and lets go of everything; how many words it has.
 fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Result<usize> {
-    let (device, context, queue) = (&pair.device, &pair.context, pair.device.scene_queue);
+    let (device, context) = (&pair.device, &pair.context);
     let (format, attachment) = VARIANTS[variant];
     let description = SharedImageDescription {
         mip_levels: LEVELS,
@@ -159,23 +159,8 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     let channel_bytes = format.texel_bytes() as u32 / format.cuda().1;
     // Two seeds a variant: contents that another one left behind are not taken for its own.
     let seed = 2 * variant as u32;
-    // Every word in the order of the buffers: level by level, in it layer by layer, row by row.
-    let places: Vec<[u32; 5]> = (0..LEVELS)
-        .flat_map(|level| {
-            let vk::Extent2D { width, height } = description.level_extent(level);
-            let words = width * texel_words;
-            (0..LAYERS * height * words).map(move |index| {
-                let (row, column) = (index / words, index % words);
-                [
-                    level,
-                    row / height,
-                    column / texel_words,
-                    row % height,
-                    column % texel_words,
-                ]
-            })
-        })
-        .collect();
+    let places = places(&description, texel_words);
+    let kernel = &kernels[texel_words as usize / 2];
 
     let image = SharedImage::new(device, context, description, "shared image")?;
     let report_usage = BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST;
@@ -198,120 +183,64 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
         .collect();
     upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&written));
 
-    let (to_cuda, to_vulkan) = (
-        Timeline::new(device, "to CUDA", true)?,
-        Timeline::new(device, "to Vulkan", true)?,
-    );
-    let finished = Timeline::new(device, "finished", false)?;
-    let cuda_waits = SharedTimeline::import(device, context, &to_cuda)?;
-    let cuda_signals = SharedTimeline::import(device, context, &to_vulkan)?;
-    let write = CommandPool::new(device, queue, "write")?;
-    let read = CommandPool::new(device, queue, "read")?;
-
+    // One region a level: the layers of a level follow each other in the buffer.
     let layers = vk::ImageSubresourceLayers::default()
         .aspect_mask(vk::ImageAspectFlags::COLOR)
         .layer_count(LAYERS);
-    let mut offset = 0;
-    let regions: Vec<_> = (0..LEVELS)
-        .map(|level| {
-            let extent = description.level_extent(level);
-            let region = vk::BufferImageCopy::default()
-                .buffer_offset(offset)
-                .image_subresource(layers.mip_level(level))
-                .image_extent(extent.into());
-            offset += u64::from(extent.width * extent.height * LAYERS * texel_words * 4);
-            region
-        })
-        .collect();
-    // What the other API does is not Vulkan's to name: its half of a transfer of ownership is the semaphore, so that side of
-    // the barrier is ALL_COMMANDS, which chains with the semaphore's stages, and no access. GENERAL is the layout CUDA takes.
-    let (ours, theirs) = (queue.family, vk::QUEUE_FAMILY_EXTERNAL);
+    let region = |level| {
+        let texels_before: u32 = (0..level).map(|level| texels_of(&description, level)).sum();
+        vk::BufferImageCopy::default()
+            .buffer_offset(u64::from(texels_before) * format.texel_bytes() as u64)
+            .image_subresource(layers.mip_level(level))
+            .image_extent(description.level_extent(level).into())
+    };
+    let regions: Vec<_> = (0..LEVELS).map(region).collect();
+
+    // What CUDA does is not Vulkan's to name: CUDA's half of a transfer of ownership is the semaphore. So that side of the
+    // barrier is ALL_COMMANDS, which chains with the semaphore's stages, and no access. GENERAL is the layout of both.
+    let (ours, theirs) = (pair.device.scene_queue.family, vk::QUEUE_FAMILY_EXTERNAL);
+    let fresh = (Stage::NONE, Access::NONE, Layout::UNDEFINED, ours);
     let by_copy = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::GENERAL, ours);
     let external = (Stage::ALL_COMMANDS, Access::NONE, Layout::GENERAL, theirs);
     let for_copy = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, ours);
-    let fresh = (Stage::NONE, Access::NONE, Layout::UNDEFINED, ours);
-    type Side = (Stage, Access, Layout, u32);
-    let barrier = |commands, from: Side, to: Side, report_too: bool| {
-        let images = [vk::ImageMemoryBarrier2::default()
-            .image(image.vulkan.raw)
-            .subresource_range(description.range())
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .old_layout(from.2)
-            .src_queue_family_index(from.3)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)
-            .new_layout(to.2)
-            .dst_queue_family_index(to.3)];
-        let buffers = [vk::BufferMemoryBarrier2::default()
-            .buffer(report.raw)
-            .size(vk::WHOLE_SIZE)
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .src_queue_family_index(from.3)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)
-            .dst_queue_family_index(to.3)];
-        let dependency = vk::DependencyInfo::default()
-            .image_memory_barriers(&images)
-            .buffer_memory_barriers(if report_too { &buffers } else { &[] });
-        // SAFETY: the command buffer is recording; image and buffer live until both sides are idle.
-        unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
-    };
-
-    let hand_over = || -> anyhow::Result<()> {
-        let commands = write.begin()?;
-        barrier(commands, fresh, by_copy, false);
-        // SAFETY: the command buffer is recording; the regions cover buffer and image, which live until both sides are idle.
-        unsafe {
-            device
-                .raw
-                .cmd_copy_buffer_to_image(commands, upload.raw, image.vulkan.raw, Layout::GENERAL, &regions);
-            device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
-        }
-        barrier(commands, by_copy, external, true);
-        write.end()?;
-        device.submit(queue, commands, &[], &[to_cuda.at(1)])?;
-
-        // CUDA waits, works and signals on its stream; the host waits for none of it.
-        cuda_waits.wait(&pair.stream, 1)?;
-        let kernel = &kernels[texel_words as usize / 2];
-        for (level, views) in (0..).zip(image.level_views()) {
-            let vk::Extent2D { width, height } = description.level_extent(level);
-            let numbers = [width, height, LAYERS, level, channel_bytes, seed].map(u32::to_ne_bytes);
-            let (surface, report) = (views.surface.to_ne_bytes(), report.address.to_ne_bytes());
-            let mut arguments: Vec<&[u8]> = vec![&surface];
-            arguments.extend(numbers.iter().map(<[u8; 4]>::as_slice));
-            arguments.push(&report);
-            // SAFETY: the arguments are the kernel's, in order; surface and report live until the stream is idle.
-            unsafe { launch(&pair.stream, kernel, [width, height], [32, 8], &arguments) }?;
-        }
-        cuda_signals.signal(&pair.stream, 1)?;
-
-        let commands = read.begin()?;
-        barrier(commands, external, for_copy, true);
-        let all = [vk::BufferCopy::default().size(report.size)];
-        // SAFETY: as above.
-        unsafe {
-            device
-                .raw
-                .cmd_copy_image_to_buffer(commands, image.vulkan.raw, Layout::GENERAL, texels.raw, &regions);
-            device.raw.cmd_copy_buffer(commands, report.raw, counts.raw, &all);
-        }
-        transfer_to_host(device, commands);
-        read.end()?;
-        device.submit(queue, commands, &[to_vulkan.at(1)], &[finished.at(1)])?;
-        if finished.wait(1, LIMIT)? == TimelineWait::TimedOut {
-            // In CUDA's place, so that Vulkan's queue does not wait for ever.
-            to_vulkan.signal(1)?;
-            bail!("CUDA did not hand the image back within {LIMIT:?}");
-        }
-        Ok(())
-    };
-    let outcome = hand_over();
-    // Also after a failure: nothing may be dropped while a side still uses it.
-    let idle = pair.finish();
-    outcome.and(idle)?;
+    let raw = image.vulkan.raw;
+    pair.round_trip(
+        |commands| {
+            barrier(device, commands, &image, None, fresh, by_copy);
+            // SAFETY: the command buffer is recording; the regions cover buffer and image, which outlive the round trip.
+            unsafe {
+                device
+                    .raw
+                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::GENERAL, &regions);
+                device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
+            }
+            barrier(device, commands, &image, Some(&report), by_copy, external);
+        },
+        |stream| {
+            for (level, views) in (0..).zip(image.level_views()) {
+                let vk::Extent2D { width, height } = description.level_extent(level);
+                let (surface, report) = (views.surface.to_ne_bytes(), report.address.to_ne_bytes());
+                let numbers = [width, height, LAYERS, level, channel_bytes, seed].map(u32::to_ne_bytes);
+                let mut arguments: Vec<&[u8]> = numbers.iter().map(<[u8; 4]>::as_slice).collect();
+                arguments.insert(0, &surface);
+                arguments.push(&report);
+                // SAFETY: the arguments are the kernel's, in order; surface and report outlive the round trip.
+                unsafe { launch(stream, kernel, [width, height], [32, 8], &arguments) }?;
+            }
+            Ok(())
+        },
+        |commands| {
+            barrier(device, commands, &image, Some(&report), external, for_copy);
+            let all = [vk::BufferCopy::default().size(report.size)];
+            // SAFETY: as above.
+            unsafe {
+                device
+                    .raw
+                    .cmd_copy_image_to_buffer(commands, raw, Layout::GENERAL, texels.raw, &regions);
+                device.raw.cmd_copy_buffer(commands, report.raw, counts.raw, &all);
+            }
+        },
+    )?;
 
     let counts = bytemuck::pod_collect_to_vec::<u8, u32>(counts.bytes());
     if let [seen, differing, level, layer, x, y, expected, found] = counts[..] {
@@ -334,4 +263,70 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
         );
     }
     Ok(places.len())
+}
+
+/// Stages and accesses, the image's layout, and the queue family that owns it.
+type Side = (Stage, Access, Layout, u32);
+
+/// A dependency on all of the image, and of the report where it is given; a transfer of ownership where the families differ.
+fn barrier(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    image: &SharedImage,
+    report: Option<&SharedBuffer>,
+    from: Side,
+    to: Side,
+) {
+    let images = [vk::ImageMemoryBarrier2::default()
+        .image(image.vulkan.raw)
+        .subresource_range(image.vulkan.description.range())
+        .src_stage_mask(from.0)
+        .src_access_mask(from.1)
+        .old_layout(from.2)
+        .src_queue_family_index(from.3)
+        .dst_stage_mask(to.0)
+        .dst_access_mask(to.1)
+        .new_layout(to.2)
+        .dst_queue_family_index(to.3)];
+    let of_report = |report: &SharedBuffer| {
+        vk::BufferMemoryBarrier2::default()
+            .buffer(report.raw)
+            .size(vk::WHOLE_SIZE)
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .src_queue_family_index(from.3)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)
+            .dst_queue_family_index(to.3)
+    };
+    let buffers: Vec<_> = report.map(of_report).into_iter().collect();
+    let dependency = vk::DependencyInfo::default().image_memory_barriers(&images);
+    let dependency = dependency.buffer_memory_barriers(&buffers);
+    // SAFETY: the command buffer is recording; image and report outlive the round trip.
+    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+}
+
+/// Texels of all layers of a level.
+fn texels_of(description: &SharedImageDescription, level: u32) -> u32 {
+    let vk::Extent2D { width, height } = description.level_extent(level);
+    width * height * LAYERS
+}
+
+/// Level, layer, x, y and word of every word, in the order of the copies: by level, layer, row.
+fn places(description: &SharedImageDescription, texel_words: u32) -> Vec<[u32; 5]> {
+    let of_level = |level| {
+        let vk::Extent2D { width, height } = description.level_extent(level);
+        let place = move |index: u32| {
+            let (texel, word) = (index / texel_words, index % texel_words);
+            [
+                level,
+                texel / (width * height),
+                texel % width,
+                texel / width % height,
+                word,
+            ]
+        };
+        (0..texels_of(description, level) * texel_words).map(place)
+    };
+    (0..LEVELS).flat_map(of_level).collect()
 }

@@ -2,10 +2,15 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
 
 use crate::cli::{Machine, ProcessorChoice, Request};
 use crate::cuda::{CudaContext, CudaDevice, CudaStream, Function, Module, ResultExt, compile};
-use crate::vulkan::Device;
+use crate::interop::SharedTimeline;
+use crate::vulkan::barrier::transfer_to_host;
+use crate::vulkan::{CommandPool, Device, Timeline, TimelineWait};
 
 /// How an example went.
 #[derive(Debug)]
@@ -18,6 +23,9 @@ pub enum Verdict {
 
 /// The exit code of a skipped example.
 pub const SKIPPED: u8 = 77;
+
+/// Far more than any hand-over of an example takes: past it a signal is missing.
+pub const ROUND_TRIP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs an example, prints `PASS`, `SKIP` or `FAIL` with its name and what it says, and gives the exit code.
 pub fn conclude(name: &str, run: impl FnOnce() -> anyhow::Result<Verdict>) -> ExitCode {
@@ -101,13 +109,62 @@ impl Pair {
             .map_err(|_| anyhow::anyhow!("as many functions as entries"))
     }
 
+    /// Hands something to CUDA and back, and waits for it: Vulkan submits what `write` records, CUDA's stream waits for that
+    /// before what `process` enqueues, and Vulkan's queue waits for that before what `read` records. Between the steps only
+    /// timelines wait, not the host. What `read` copied for the host is there, and both sides are idle, when this returns:
+    /// also after a failure, so that what they used may be dropped.
+    ///
+    /// # Errors
+    /// A failed call, or CUDA did not hand back within [`ROUND_TRIP_LIMIT`].
+    pub fn round_trip(
+        &self,
+        write: impl FnOnce(vk::CommandBuffer),
+        process: impl FnOnce(&CudaStream) -> anyhow::Result<()>,
+        read: impl FnOnce(vk::CommandBuffer),
+    ) -> anyhow::Result<()> {
+        let (device, queue) = (&self.device, self.device.scene_queue);
+        let to_cuda = Timeline::new(device, "to CUDA", true)?;
+        let to_vulkan = Timeline::new(device, "to Vulkan", true)?;
+        let finished = Timeline::new(device, "finished", false)?;
+        let cuda_waits = SharedTimeline::import(device, &self.context, &to_cuda)?;
+        let cuda_signals = SharedTimeline::import(device, &self.context, &to_vulkan)?;
+        let writing = CommandPool::new(device, queue, "write")?;
+        let reading = CommandPool::new(device, queue, "read")?;
+        let steps = || {
+            write(writing.begin()?);
+            writing.end()?;
+            device.submit(queue, writing.commands, &[], &[to_cuda.at(1)])?;
+
+            cuda_waits.wait(&self.stream, 1)?;
+            process(&self.stream)?;
+            cuda_signals.signal(&self.stream, 1)?;
+
+            read(reading.begin()?);
+            transfer_to_host(device, reading.commands);
+            reading.end()?;
+            device.submit(queue, reading.commands, &[to_vulkan.at(1)], &[finished.at(1)])?;
+            if finished.wait(1, ROUND_TRIP_LIMIT)? == TimelineWait::TimedOut {
+                // In CUDA's place, so that the queue can become idle.
+                to_vulkan.signal(1)?;
+                anyhow::bail!("CUDA did not hand back within {ROUND_TRIP_LIMIT:?}");
+            }
+            Ok(())
+        };
+        let outcome = steps();
+        let idle = self.finish();
+        outcome.and(idle)
+    }
+
     /// Waits until both sides are idle, and for no message of the validation layer.
     ///
     /// # Errors
     /// The layer counted errors, or a side failed.
     pub fn finish(&self) -> anyhow::Result<()> {
-        self.stream.synchronize().during(|| "wait for the stream")?;
-        self.device.wait_idle()?;
+        // Both are waited for, also when one failed: their objects are dropped next.
+        let cuda = self.stream.synchronize().during(|| "wait for the stream");
+        let vulkan = self.device.wait_idle();
+        cuda?;
+        vulkan?;
         self.machine.check_validation()
     }
 }
