@@ -164,7 +164,7 @@ pub fn run() -> anyhow::Result<Verdict> {
 fn choose(vulkan: &[PhysicalDevice], cuda: &[CudaDevice], wanted: Option<&str>) -> Result<Candidate, Error> {
     let extensions = DeviceRequest {
         export: true,
-        swapchain: false,
+        ..DeviceRequest::default()
     }
     .extensions();
     choose_device(
