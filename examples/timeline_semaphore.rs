@@ -20,7 +20,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
 use handover::interop::{SharedBuffer, SharedMemory, SharedTimeline, open_descriptors};
@@ -220,23 +220,16 @@ impl<'a> Bridge<'a> {
         let (device, queue) = (&self.pair.device, self.pair.device.scene_queue);
         let (slot, offset) = self.slot(frame);
         let commands = slot.write.begin()?;
-        // The slot goes to the queues of another API, which are a family of their own to Vulkan. It did not have to be
-        // acquired first: nothing in it is to be kept.
-        let release = vk::BufferMemoryBarrier2::default()
-            .src_stage_mask(vk::PipelineStageFlags2::TRANSFER)
-            .src_access_mask(vk::AccessFlags2::TRANSFER_WRITE)
-            .src_queue_family_index(queue.family)
-            .dst_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)
-            .buffer(self.shared.raw)
-            .offset(offset)
-            .size(SLOT_BYTES);
         // SAFETY: `commands` is recording; the range is the slot's; the buffer lives until `run` has come to rest.
         unsafe {
             device
                 .raw
                 .cmd_fill_buffer(commands, self.shared.raw, offset, 4, stamp(frame));
         }
-        self.transfer(commands, release);
+        // The slot goes to the queues of another API, which are a family of their own to Vulkan. It did not have to be
+        // acquired first: nothing in it is to be kept.
+        let range = offset..offset + SLOT_BYTES;
+        barrier::release_buffer_to_external(device, commands, self.shared.raw, range, queue.family);
         slot.write.end()?;
         let signals = [self.to_cuda.at(frame), self.drawn.at(frame)];
         Ok(device.submit(queue, commands, &[], &signals)?)
@@ -258,17 +251,8 @@ impl<'a> Bridge<'a> {
         let (device, queue) = (&self.pair.device, self.pair.device.present_queue);
         let (slot, offset) = self.slot(frame);
         let commands = slot.read.begin()?;
-        // ALL_COMMANDS is where the submission waits for `to_vulkan`: so the acquisition comes after it.
-        let acquire = vk::BufferMemoryBarrier2::default()
-            .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
-            .dst_stage_mask(vk::PipelineStageFlags2::TRANSFER)
-            .dst_access_mask(vk::AccessFlags2::TRANSFER_READ)
-            .src_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)
-            .dst_queue_family_index(queue.family)
-            .buffer(self.shared.raw)
-            .offset(offset)
-            .size(SLOT_BYTES);
-        self.transfer(commands, acquire);
+        let range = offset..offset + SLOT_BYTES;
+        barrier::acquire_buffer_from_external(device, commands, self.shared.raw, range, queue.family);
         let region = [vk::BufferCopy::default().src_offset(offset).size(SLOT_BYTES)];
         // SAFETY: `commands` is recording; the range is the slot's; both buffers live until `run` has come to rest.
         unsafe {
@@ -296,12 +280,15 @@ impl<'a> Bridge<'a> {
     }
 
     fn wait(&self, frame: u64) -> anyhow::Result<()> {
-        let ended = Timeline::wait_all(&[&self.retired, &self.drawn], frame, LIMIT)?;
-        let standing = [&self.to_cuda, &self.to_vulkan, &self.retired].map(Timeline::value);
-        ensure!(
-            ended == TimelineWait::Reached,
-            "expected frame {frame} to retire within {LIMIT:?}; to_cuda, to_vulkan, retired stand at {standing:?}"
-        );
+        if Timeline::wait_all(&[&self.retired, &self.drawn], frame, LIMIT)? == TimelineWait::TimedOut {
+            let [to_cuda, to_vulkan, retired] = [&self.to_cuda, &self.to_vulkan, &self.retired].map(Timeline::value);
+            bail!(
+                "expected frame {frame} to retire within {LIMIT:?}; saw to_cuda at {}, to_vulkan at {}, retired at {}",
+                to_cuda?,
+                to_vulkan?,
+                retired?
+            );
+        }
         Ok(())
     }
 
@@ -309,12 +296,5 @@ impl<'a> Bridge<'a> {
     fn slot(&self, frame: u64) -> (&Slot, u64) {
         let index = frame % SLOTS;
         (&self.slots[index as usize], index * SLOT_BYTES)
-    }
-
-    fn transfer(&self, commands: vk::CommandBuffer, barrier: vk::BufferMemoryBarrier2<'_>) {
-        let barriers = [barrier];
-        let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
-        // SAFETY: `commands` is recording; the buffer lives until `run` has come to rest.
-        unsafe { self.pair.device.raw.cmd_pipeline_barrier2(commands, &dependency) };
     }
 }

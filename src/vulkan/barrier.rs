@@ -1,4 +1,6 @@
-//! Image barriers by intent. Access and stage masks live here and nowhere else.
+//! Barriers by intent. Access and stage masks live here and nowhere else.
+
+use std::ops::Range;
 
 use ash::vk;
 
@@ -379,4 +381,50 @@ pub fn transfer_to_host(device: &Device, commands: vk::CommandBuffer) {
             .raw
             .cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().memory_barriers(&barriers))
     };
+}
+
+/// What transfers wrote to bytes `range` of a buffer goes to another API on the same device, from `family`.
+pub fn release_buffer_to_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    range: Range<u64>,
+    family: u32,
+) {
+    let barriers = [of_buffer(buffer, range)
+        .src_stage_mask(Stage::TRANSFER)
+        .src_access_mask(Access::TRANSFER_WRITE)
+        .src_queue_family_index(family)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)];
+    let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
+    // SAFETY: the caller's command buffer is recording, and the buffer lives as long as it may run (V2).
+    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+}
+
+/// What another API wrote to bytes `range` of a buffer comes back to `family`, to be copied from.
+pub fn acquire_buffer_from_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    range: Range<u64>,
+    family: u32,
+) {
+    // ALL_COMMANDS is where submissions wait for the other API's semaphore, so the transfer of ownership comes after it.
+    let barriers = [of_buffer(buffer, range)
+        .src_stage_mask(Stage::ALL_COMMANDS)
+        .dst_stage_mask(Stage::TRANSFER)
+        .dst_access_mask(Access::TRANSFER_READ)
+        .src_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)
+        .dst_queue_family_index(family)];
+    let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
+    // SAFETY: the caller's command buffer is recording, and the buffer lives as long as it may run (V2).
+    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+}
+
+fn of_buffer(buffer: vk::Buffer, range: Range<u64>) -> vk::BufferMemoryBarrier2<'static> {
+    let size = range.end - range.start;
+    vk::BufferMemoryBarrier2::default()
+        .buffer(buffer)
+        .offset(range.start)
+        .size(size)
 }
