@@ -5,9 +5,12 @@
 //! bytes stay while either side holds them, whichever lets go first; an image that does not fit is refused.
 //!
 //! ```text
-//! CUDA    allocate ─ export ─ kernel writes ─┐                     CUDA lets go first:   Vulkan still reads the same bytes
-//!                                to_vulkan = 1 │                     Vulkan lets go first: a kernel writes others, a second
-//! Vulkan            import ──────────────────┴─ acquire ─ copy                           import reads those
+//! CUDA    allocate ─ export ─┬─ kernel writes ─┐
+//!                            │   to_vulkan = 1 │
+//! Vulkan                     └─ import ────────┴─ acquire from EXTERNAL ─ copy ─ the host checks
+//!
+//! CUDA lets go first:    Vulkan still reads the same bytes
+//! Vulkan lets go first:  a kernel writes other bytes, and a second import reads those
 //! ```
 
 use std::process::ExitCode;
