@@ -21,8 +21,9 @@ use handover::cuda::{Function, launch};
 use handover::interop::{CudaAllocation, Error, ImportedBuffer, LinearImage, SharedFormat, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
 use handover::vulkan::barrier::transfer_to_host;
+use handover::vulkan::ownership::acquire_from_external;
 use handover::vulkan::{Buffer, BufferMemory, COLOR, CommandPool, Device};
-use vk::{AccessFlags2 as Access, BufferUsageFlags as BufferUsage, PipelineStageFlags2 as Stage};
+use vk::BufferUsageFlags as BufferUsage;
 
 /// Rows of 400 bytes: drivers put the rows of LINEAR images at multiples of more than 16, so the pitch is another number.
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 100, height: 60 };
@@ -163,8 +164,13 @@ impl Import {
             // fits into it, and it outlives the round trip.
             |stream| Ok(unsafe { launch(stream, fill, self.extent, [32, 8], &arguments) }?),
             |commands| {
-                self.acquire(pair, commands);
-                self.copy(&pair.device, commands);
+                let (device, family) = (&pair.device, pair.device.scene_queue.family);
+                match &self.raw {
+                    Raw::Buffer(buffer) => acquire_from_external(device, commands, family, &[], &[buffer.raw]),
+                    // Its layout outside of Vulkan counts as GENERAL: UNDEFINED would give its contents up.
+                    Raw::Image(image) => acquire_from_external(device, commands, family, &[(image.raw, COLOR)], &[]),
+                }
+                self.copy(device, commands);
             },
         )?;
         self.check(salt, "written by CUDA")
@@ -178,42 +184,6 @@ impl Import {
             transfer_to_host(device, commands);
         })?;
         self.check(salt, "after CUDA let go")
-    }
-
-    /// What CUDA wrote becomes the queue family's own. CUDA's half of the transfer of ownership is the semaphore, so that
-    /// side is ALL_COMMANDS, which chains with the semaphore's stages, and no access. Outside of Vulkan the image's layout
-    /// is GENERAL: UNDEFINED would give its contents up.
-    fn acquire(&self, pair: &Pair, commands: vk::CommandBuffer) {
-        let (theirs, ours) = (vk::QUEUE_FAMILY_EXTERNAL, pair.device.scene_queue.family);
-        let (mut buffers, mut images) = (Vec::new(), Vec::new());
-        match &self.raw {
-            Raw::Buffer(buffer) => buffers.push(
-                vk::BufferMemoryBarrier2::default()
-                    .buffer(buffer.raw)
-                    .size(vk::WHOLE_SIZE)
-                    .src_stage_mask(Stage::ALL_COMMANDS)
-                    .src_queue_family_index(theirs)
-                    .dst_stage_mask(Stage::TRANSFER)
-                    .dst_access_mask(Access::TRANSFER_READ)
-                    .dst_queue_family_index(ours),
-            ),
-            Raw::Image(image) => images.push(
-                vk::ImageMemoryBarrier2::default()
-                    .image(image.raw)
-                    .subresource_range(COLOR)
-                    .src_stage_mask(Stage::ALL_COMMANDS)
-                    .old_layout(vk::ImageLayout::GENERAL)
-                    .src_queue_family_index(theirs)
-                    .dst_stage_mask(Stage::TRANSFER)
-                    .dst_access_mask(Access::TRANSFER_READ)
-                    .new_layout(vk::ImageLayout::GENERAL)
-                    .dst_queue_family_index(ours),
-            ),
-        }
-        let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&buffers);
-        let dependency = dependency.image_memory_barriers(&images);
-        // SAFETY: the command buffer is recording; what was imported lives until the copy was waited for.
-        unsafe { pair.device.raw.cmd_pipeline_barrier2(commands, &dependency) };
     }
 
     /// Copies all of it to the host, rows without gaps.

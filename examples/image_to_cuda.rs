@@ -13,17 +13,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{
-    SharedBuffer, SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors,
-};
+use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::{Buffer, BufferMemory, Device};
-use vk::{
-    AccessFlags2 as Access, BufferUsageFlags as BufferUsage, ImageLayout as Layout, PipelineStageFlags2 as Stage,
-};
+use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
+use handover::vulkan::{Buffer, BufferMemory};
+use vk::{BufferUsageFlags as BufferUsage, ImageLayout as Layout};
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 128, height: 64 };
 const LEVELS: u32 = 5;
@@ -127,13 +124,15 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let kernels = pair.kernels("image_to_cuda", KERNEL, ["texels_of_4", "texels_of_8", "texels_of_16"])?;
-    // Drivers open descriptors of their own when something is first used, and keep them: so those are not counted.
-    exchange(&pair, &kernels, 0)?;
+    // Drivers open descriptors of their own when something is first used, and keep them: so the second round is measured.
+    let all = || -> anyhow::Result<usize> {
+        (0..VARIANTS.len())
+            .map(|variant| exchange(&pair, &kernels, variant))
+            .sum()
+    };
+    all()?;
     let before = open_descriptors()?;
-    let mut words = 0;
-    for variant in 0..VARIANTS.len() {
-        words += exchange(&pair, &kernels, variant)?;
-    }
+    let words = all()?;
     let after = open_descriptors()?;
     ensure!(
         before == after,
@@ -169,16 +168,11 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     let report = SharedMemory::new(device, context, 32, report_usage, "report")?.buffer(0, 32, "report")?;
     let bytes = 4 * places.len() as u64;
     let mut upload = Buffer::new(device, bytes, BufferUsage::TRANSFER_SRC, BufferMemory::Upload, "upload")?;
-    let read_back = |bytes| {
-        Buffer::new(
-            device,
-            bytes,
-            BufferUsage::TRANSFER_DST,
-            BufferMemory::ReadBack,
-            "read back",
-        )
+    let to_host = |bytes| {
+        let usage = BufferUsage::TRANSFER_DST;
+        Buffer::new(device, bytes, usage, BufferMemory::ReadBack, "read back")
     };
-    let (texels, counts) = (read_back(bytes)?, read_back(report.size)?);
+    let (texels, counts) = (to_host(bytes)?, to_host(report.size)?);
     let written: Vec<u32> = places.iter().map(|place| pattern(seed, place)).collect();
     upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&written));
 
@@ -195,17 +189,11 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     };
     let regions: Vec<_> = (0..LEVELS).map(region).collect();
 
-    // What CUDA does is not Vulkan's to name: CUDA's half of a transfer of ownership is the semaphore. So that side of the
-    // barrier is ALL_COMMANDS, which chains with the semaphore's stages, and no access. GENERAL is the layout of both.
-    let (ours, theirs) = (pair.device.scene_queue.family, vk::QUEUE_FAMILY_EXTERNAL);
-    let fresh = (Stage::NONE, Access::NONE, Layout::UNDEFINED, ours);
-    let by_copy = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::GENERAL, ours);
-    let external = (Stage::ALL_COMMANDS, Access::NONE, Layout::GENERAL, theirs);
-    let for_copy = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, ours);
-    let raw = image.vulkan.raw;
+    let (family, raw) = (pair.device.scene_queue.family, image.vulkan.raw);
+    let (whole, buffers) = ((raw, description.range()), [report.raw]);
     pair.round_trip(
         |commands| {
-            barrier(device, commands, &image, None, fresh, by_copy);
+            discard_for_copies(device, commands, whole);
             // SAFETY: the command buffer is recording; the regions cover buffer and image, which outlive the round trip.
             unsafe {
                 device
@@ -213,7 +201,7 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
                     .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::GENERAL, &regions);
                 device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
             }
-            barrier(device, commands, &image, Some(&report), by_copy, external);
+            release_to_external(device, commands, family, &[whole], &buffers);
         },
         |stream| {
             for (level, views) in (0..).zip(image.level_views()) {
@@ -227,7 +215,7 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
             Ok(())
         },
         |commands| {
-            barrier(device, commands, &image, Some(&report), external, for_copy);
+            acquire_from_external(device, commands, family, &[whole], &buffers);
             let all = [vk::BufferCopy::default().size(report.size)];
             // SAFETY: as above.
             unsafe {
@@ -240,15 +228,17 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     )?;
 
     let counts = bytemuck::pod_collect_to_vec::<u8, u32>(counts.bytes());
-    if let [seen, differing, level, layer, x, y, expected, found] = counts[..] {
-        ensure!(
-            differing == 0,
-            "{what}: CUDA found {differing} wrong words, first in texel ({x}, {y}) of level {level}, layer {layer}: \
-             expected {expected:#010x}, found {found:#010x}"
-        );
-        let texels = places.len() as u32 / texel_words;
-        ensure!(seen == texels, "{what}: CUDA saw {seen} of {texels} texels");
-    }
+    let [seen, differing, level, layer, x, y, expected, found] = counts[..] else {
+        bail!("a report of {} words", counts.len());
+    };
+    ensure!(
+        differing == 0,
+        "{what}: CUDA found {differing} wrong words, first in texel ({x}, {y}) of level {level}, layer {layer}: expected \
+         {expected:#010x}, found {found:#010x}"
+    );
+    let all = places.len() as u32 / texel_words;
+    ensure!(seen == all, "{what}: CUDA saw {seen} of {all} texels");
+
     let found = bytemuck::pod_collect_to_vec::<u8, u32>(texels.bytes());
     for (place, found) in places.iter().zip(found) {
         let expected = pattern(seed + 1, place);
@@ -260,47 +250,6 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
         );
     }
     Ok(places.len())
-}
-
-/// Stages and accesses, the image's layout, and the queue family that owns it.
-type Side = (Stage, Access, Layout, u32);
-
-/// A dependency on all of the image, and of the report where it is given; a transfer of ownership where the families differ.
-fn barrier(
-    device: &Device,
-    commands: vk::CommandBuffer,
-    image: &SharedImage,
-    report: Option<&SharedBuffer>,
-    from: Side,
-    to: Side,
-) {
-    let images = [vk::ImageMemoryBarrier2::default()
-        .image(image.vulkan.raw)
-        .subresource_range(image.vulkan.description.range())
-        .src_stage_mask(from.0)
-        .src_access_mask(from.1)
-        .old_layout(from.2)
-        .src_queue_family_index(from.3)
-        .dst_stage_mask(to.0)
-        .dst_access_mask(to.1)
-        .new_layout(to.2)
-        .dst_queue_family_index(to.3)];
-    let of_report = |report: &SharedBuffer| {
-        vk::BufferMemoryBarrier2::default()
-            .buffer(report.raw)
-            .size(vk::WHOLE_SIZE)
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .src_queue_family_index(from.3)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)
-            .dst_queue_family_index(to.3)
-    };
-    let buffers: Vec<_> = report.map(of_report).into_iter().collect();
-    let dependency = vk::DependencyInfo::default().image_memory_barriers(&images);
-    let dependency = dependency.buffer_memory_barriers(&buffers);
-    // SAFETY: the command buffer is recording; image and report outlive the round trip.
-    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
 }
 
 /// Texels of all layers of a level.

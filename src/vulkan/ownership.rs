@@ -1,0 +1,118 @@
+//! Transfers of ownership between a queue family and another API, around copies: of whole images, with all levels and layers,
+//! and of whole buffers. [`super::barrier`] has those of the frame's images, around drawing.
+//!
+//! What the other API does is not Vulkan's to name: its half of a transfer is the semaphore. So that side of each barrier is
+//! ALL_COMMANDS, which chains with the semaphore's stages, without accesses. Images are in GENERAL throughout, the layout in
+//! which CUDA takes and leaves them.
+
+use ash::vk;
+
+use super::Device;
+use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
+
+/// An image with the part of it that is meant.
+pub type ImagePart = (vk::Image, vk::ImageSubresourceRange);
+
+/// Stages, accesses, layout and owner before or after a barrier.
+type Side = (Stage, Access, Layout, u32);
+
+const COPIES_WROTE: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::GENERAL);
+const COPIES_READ: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL);
+const EXTERNAL: Side = (
+    Stage::ALL_COMMANDS,
+    Access::NONE,
+    Layout::GENERAL,
+    vk::QUEUE_FAMILY_EXTERNAL,
+);
+
+/// The image's old contents are given up; copies will write it.
+pub fn discard_for_copies(device: &Device, commands: vk::CommandBuffer, image: ImagePart) {
+    let (same, (stage, access, layout)) = (vk::QUEUE_FAMILY_IGNORED, COPIES_WROTE);
+    let from = (Stage::NONE, Access::NONE, Layout::UNDEFINED, same);
+    record(device, commands, &[image], &[], from, (stage, access, layout, same));
+}
+
+/// What copies wrote goes from `family` to another API.
+pub fn release_to_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    family: u32,
+    images: &[ImagePart],
+    buffers: &[vk::Buffer],
+) {
+    let (stage, access, layout) = COPIES_WROTE;
+    record(
+        device,
+        commands,
+        images,
+        buffers,
+        (stage, access, layout, family),
+        EXTERNAL,
+    );
+}
+
+/// What another API wrote comes to `family`, to be read by copies.
+pub fn acquire_from_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    family: u32,
+    images: &[ImagePart],
+    buffers: &[vk::Buffer],
+) {
+    let (stage, access, layout) = COPIES_READ;
+    record(
+        device,
+        commands,
+        images,
+        buffers,
+        EXTERNAL,
+        (stage, access, layout, family),
+    );
+}
+
+/// What copies wrote to a buffer stays the family's own, and will be read by copies.
+pub fn keep_for_copies(device: &Device, commands: vk::CommandBuffer, buffer: vk::Buffer) {
+    let side = |(stage, access, layout)| (stage, access, layout, vk::QUEUE_FAMILY_IGNORED);
+    record(device, commands, &[], &[buffer], side(COPIES_WROTE), side(COPIES_READ));
+}
+
+fn record(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    images: &[ImagePart],
+    buffers: &[vk::Buffer],
+    from: Side,
+    to: Side,
+) {
+    let of_image = |(image, range): &ImagePart| {
+        vk::ImageMemoryBarrier2::default()
+            .image(*image)
+            .subresource_range(*range)
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .old_layout(from.2)
+            .src_queue_family_index(from.3)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)
+            .new_layout(to.2)
+            .dst_queue_family_index(to.3)
+    };
+    let of_buffer = |buffer: &vk::Buffer| {
+        vk::BufferMemoryBarrier2::default()
+            .buffer(*buffer)
+            .size(vk::WHOLE_SIZE)
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .src_queue_family_index(from.3)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)
+            .dst_queue_family_index(to.3)
+    };
+    let images: Vec<_> = images.iter().map(of_image).collect();
+    let buffers: Vec<_> = buffers.iter().map(of_buffer).collect();
+    let dependency = vk::DependencyInfo::default()
+        .image_memory_barriers(&images)
+        .buffer_memory_barriers(&buffers);
+    // SAFETY: the caller's command buffer is recording, and images and buffers live as long as it may run (V2).
+    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+}
