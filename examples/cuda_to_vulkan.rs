@@ -5,9 +5,9 @@
 //! bytes stay while either side holds them, whichever lets go first; an image that does not fit is refused.
 //!
 //! ```text
-//! CUDA    allocate ─ export ─┬─ kernel writes ─┐
-//!                            │   to_vulkan = 1 │
-//! Vulkan                     └─ import ────────┴─ acquire from EXTERNAL ─ copy ─ the host checks
+//! CUDA    allocate ─ export ─┐                         ┌─ kernel writes ─┐
+//!                            │             to_cuda = 1 │   to_vulkan = 1 │
+//! Vulkan                     └─ import ─ (to GENERAL) ─┘                 └─ acquire from EXTERNAL ─ copy ─ the host checks
 //!
 //! CUDA lets go first:    Vulkan still reads the same bytes
 //! Vulkan lets go first:  a kernel writes other bytes, and a second import reads those
@@ -20,7 +20,7 @@ use ash::vk;
 use handover::cuda::{Function, launch};
 use handover::interop::{CudaAllocation, Error, ImportedBuffer, LinearImage, SharedFormat, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::barrier::transfer_to_host;
+use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::acquire_from_external;
 use handover::vulkan::{Buffer, BufferMemory, COLOR, CommandPool, Device};
 use vk::BufferUsageFlags as BufferUsage;
@@ -158,8 +158,15 @@ impl Import {
         let numbers = [width, height, (self.pitch / 4) as u32, salt].map(u32::to_ne_bytes);
         let arguments: [&[u8]; 5] = [&address, &numbers[0], &numbers[1], &numbers[2], &numbers[3]];
         pair.round_trip(
-            // Vulkan has nothing to hand over: the memory is CUDA's from the start.
-            |_| {},
+            // The bytes are CUDA's from the start. But an image begins in UNDEFINED, and would lose what is in it by leaving
+            // that later: so it becomes GENERAL before CUDA writes.
+            |commands| {
+                if let Raw::Image(image) = &self.raw {
+                    Barriers::new()
+                        .discard_to_external(image.raw)
+                        .record(&pair.device, commands);
+                }
+            },
             // SAFETY: the arguments are the kernel's, in order; the rows lie in the allocation, since what Vulkan imported
             // fits into it, and it outlives the round trip.
             |stream| Ok(unsafe { launch(stream, fill, self.extent, [32, 8], &arguments) }?),
@@ -167,7 +174,6 @@ impl Import {
                 let (device, family) = (&pair.device, pair.device.scene_queue.family);
                 match &self.raw {
                     Raw::Buffer(buffer) => acquire_from_external(device, commands, family, &[], &[buffer.raw]),
-                    // Its layout outside of Vulkan counts as GENERAL: UNDEFINED would give its contents up.
                     Raw::Image(image) => acquire_from_external(device, commands, family, &[(image.raw, COLOR)], &[]),
                 }
                 self.copy(device, commands);
@@ -201,7 +207,7 @@ impl Import {
                     let color = vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR);
                     let region = vk::BufferImageCopy::default().image_subresource(color.layer_count(1));
                     let region = [region.image_extent(EXTENT.into())];
-                    let layout = vk::ImageLayout::GENERAL;
+                    let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
                     device
                         .raw
                         .cmd_copy_image_to_buffer(commands, image.raw, layout, target, &region);

@@ -198,7 +198,7 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
             unsafe {
                 device
                     .raw
-                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::GENERAL, &regions);
+                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::TRANSFER_DST_OPTIMAL, &regions);
                 device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
             }
             release_to_external(device, commands, family, &[whole], &buffers);
@@ -221,7 +221,7 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
             unsafe {
                 device
                     .raw
-                    .cmd_copy_image_to_buffer(commands, raw, Layout::GENERAL, texels.raw, &regions);
+                    .cmd_copy_image_to_buffer(commands, raw, Layout::TRANSFER_SRC_OPTIMAL, texels.raw, &regions);
                 device.raw.cmd_copy_buffer(commands, report.raw, counts.raw, &all);
             }
         },

@@ -2,8 +2,9 @@
 //! and of whole buffers. [`super::barrier`] has those of the frame's images, around drawing.
 //!
 //! What the other API does is not Vulkan's to name: its half of a transfer is the semaphore. So that side of each barrier is
-//! ALL_COMMANDS, which chains with the semaphore's stages, without accesses. Images are in GENERAL throughout, the layout in
-//! which CUDA takes and leaves them.
+//! ALL_COMMANDS, which chains with the semaphore's stages, without accesses. CUDA takes and leaves images in GENERAL; copies
+//! have layouts of their own. The change between them is a barrier apart, since one that is part of a transfer of ownership
+//! would have to be named by both sides, and CUDA names none.
 
 use ash::vk;
 
@@ -16,8 +17,10 @@ pub type ImagePart = (vk::Image, vk::ImageSubresourceRange);
 /// Stages, accesses, layout and owner before or after a barrier.
 type Side = (Stage, Access, Layout, u32);
 
-const COPIES_WROTE: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::GENERAL);
-const COPIES_READ: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL);
+/// Of a side whose owner does not change.
+const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
+const WRITTEN: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::TRANSFER_DST_OPTIMAL);
+const READ: (Stage, Access, Layout) = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::TRANSFER_SRC_OPTIMAL);
 const EXTERNAL: Side = (
     Stage::ALL_COMMANDS,
     Access::NONE,
@@ -25,14 +28,22 @@ const EXTERNAL: Side = (
     vk::QUEUE_FAMILY_EXTERNAL,
 );
 
-/// The image's old contents are given up; copies will write it.
-pub fn discard_for_copies(device: &Device, commands: vk::CommandBuffer, image: ImagePart) {
-    let (same, (stage, access, layout)) = (vk::QUEUE_FAMILY_IGNORED, COPIES_WROTE);
-    let from = (Stage::NONE, Access::NONE, Layout::UNDEFINED, same);
-    record(device, commands, &[image], &[], from, (stage, access, layout, same));
+fn side((stage, access, layout): (Stage, Access, Layout), family: u32) -> Side {
+    (stage, access, layout, family)
 }
 
-/// What copies wrote goes from `family` to another API.
+/// The same in GENERAL.
+fn general((stage, access, _): (Stage, Access, Layout), family: u32) -> Side {
+    (stage, access, Layout::GENERAL, family)
+}
+
+/// The image's old contents are given up; copies will write it, in TRANSFER_DST_OPTIMAL.
+pub fn discard_for_copies(device: &Device, commands: vk::CommandBuffer, image: ImagePart) {
+    let from = (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME);
+    record(device, commands, &[image], &[], from, side(WRITTEN, SAME));
+}
+
+/// What copies wrote, images in TRANSFER_DST_OPTIMAL, goes from `family` to another API.
 pub fn release_to_external(
     device: &Device,
     commands: vk::CommandBuffer,
@@ -40,18 +51,18 @@ pub fn release_to_external(
     images: &[ImagePart],
     buffers: &[vk::Buffer],
 ) {
-    let (stage, access, layout) = COPIES_WROTE;
     record(
         device,
         commands,
         images,
-        buffers,
-        (stage, access, layout, family),
-        EXTERNAL,
+        &[],
+        side(WRITTEN, SAME),
+        general(WRITTEN, SAME),
     );
+    record(device, commands, images, buffers, general(WRITTEN, family), EXTERNAL);
 }
 
-/// What another API wrote comes to `family`, to be read by copies.
+/// What another API wrote comes to `family`, to be read by copies, images in TRANSFER_SRC_OPTIMAL.
 pub fn acquire_from_external(
     device: &Device,
     commands: vk::CommandBuffer,
@@ -59,21 +70,13 @@ pub fn acquire_from_external(
     images: &[ImagePart],
     buffers: &[vk::Buffer],
 ) {
-    let (stage, access, layout) = COPIES_READ;
-    record(
-        device,
-        commands,
-        images,
-        buffers,
-        EXTERNAL,
-        (stage, access, layout, family),
-    );
+    record(device, commands, images, buffers, EXTERNAL, general(READ, family));
+    record(device, commands, images, &[], general(READ, SAME), side(READ, SAME));
 }
 
 /// What copies wrote to a buffer stays the family's own, and will be read by copies.
 pub fn keep_for_copies(device: &Device, commands: vk::CommandBuffer, buffer: vk::Buffer) {
-    let side = |(stage, access, layout)| (stage, access, layout, vk::QUEUE_FAMILY_IGNORED);
-    record(device, commands, &[], &[buffer], side(COPIES_WROTE), side(COPIES_READ));
+    record(device, commands, &[], &[buffer], side(WRITTEN, SAME), side(READ, SAME));
 }
 
 fn record(
@@ -84,6 +87,9 @@ fn record(
     from: Side,
     to: Side,
 ) {
+    if images.is_empty() && buffers.is_empty() {
+        return;
+    }
     let of_image = |(image, range): &ImagePart| {
         vk::ImageMemoryBarrier2::default()
             .image(*image)
