@@ -18,10 +18,11 @@ use std::sync::Arc;
 use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{Error, SharedBuffer, SharedMemory, open_descriptors};
+use handover::interop::{Error, SharedMemory, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
+use handover::vulkan::ownership::{acquire_from_external, keep_for_copies, release_to_external};
 use handover::vulkan::{Buffer, BufferMemory, Device};
-use vk::{AccessFlags2 as Access, BufferUsageFlags as BufferUsage, PipelineStageFlags2 as Stage};
+use vk::BufferUsageFlags as BufferUsage;
 
 /// Bytes of each buffer: a multiple of any alignment that a driver asks of a buffer.
 const BYTES: u64 = 1 << 20;
@@ -77,7 +78,7 @@ pub fn run() -> anyhow::Result<Verdict> {
 
 /// Makes the buffers, hands one over and back, checks both, and lets go of everything; the bytes of the allocation.
 fn exchange(pair: &Pair, rewrite: &Function) -> anyhow::Result<u64> {
-    let (device, ours, theirs) = (&pair.device, pair.device.scene_queue.family, vk::QUEUE_FAMILY_EXTERNAL);
+    let (device, family) = (&pair.device, pair.device.scene_queue.family);
     let usage = BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST;
     let memory = SharedMemory::new(device, &pair.context, 2 * BYTES, usage, "one allocation")?;
     let rewritten = memory.buffer(0, BYTES, "rewritten")?;
@@ -91,18 +92,13 @@ fn exchange(pair: &Pair, rewrite: &Function) -> anyhow::Result<u64> {
     let bytes = words.concat();
     upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&bytes));
 
-    let by_copy = (Stage::TRANSFER, Access::TRANSFER_WRITE, ours);
-    let for_copy = (Stage::TRANSFER, Access::TRANSFER_READ, ours);
-    // What CUDA does is not Vulkan's to name: CUDA's half of a transfer of ownership is the semaphore. So that side of the
-    // barrier is ALL_COMMANDS, which chains with the semaphore's stages, and no access.
-    let external = (Stage::ALL_COMMANDS, Access::NONE, theirs);
     pair.round_trip(
         |commands| {
             copy(device, commands, (upload.raw, 0), (rewritten.raw, 0));
             copy(device, commands, (upload.raw, BYTES), (untouched.raw, 0));
             // One is given away. The other stays Vulkan's own, and is only made readable.
-            barrier(device, commands, &rewritten, by_copy, external);
-            barrier(device, commands, &untouched, by_copy, for_copy);
+            release_to_external(device, commands, family, &[], &[rewritten.raw]);
+            keep_for_copies(device, commands, untouched.raw);
         },
         |stream| {
             let (address, count) = (rewritten.address.to_ne_bytes(), WORDS.to_ne_bytes());
@@ -111,7 +107,7 @@ fn exchange(pair: &Pair, rewrite: &Function) -> anyhow::Result<u64> {
             Ok(unsafe { launch(stream, rewrite, [WORDS, 1], [256, 1], &[&address, &count]) }?)
         },
         |commands| {
-            barrier(device, commands, &rewritten, external, for_copy);
+            acquire_from_external(device, commands, family, &[], &[rewritten.raw]);
             copy(device, commands, (rewritten.raw, 0), (read_back.raw, 0));
             copy(device, commands, (untouched.raw, 0), (read_back.raw, BYTES));
         },
@@ -150,25 +146,6 @@ fn copy(device: &Device, commands: vk::CommandBuffer, from: (vk::Buffer, u64), t
             .raw
             .cmd_copy_buffer(commands, from.0, to.0, &[region.size(BYTES)])
     };
-}
-
-/// Stages and accesses, and the queue family that owns the buffer.
-type Side = (Stage, Access, u32);
-
-/// A dependency on all of a buffer; a transfer of ownership where the two families differ.
-fn barrier(device: &Device, commands: vk::CommandBuffer, buffer: &SharedBuffer, from: Side, to: Side) {
-    let barriers = [vk::BufferMemoryBarrier2::default()
-        .buffer(buffer.raw)
-        .size(vk::WHOLE_SIZE)
-        .src_stage_mask(from.0)
-        .src_access_mask(from.1)
-        .src_queue_family_index(from.2)
-        .dst_stage_mask(to.0)
-        .dst_access_mask(to.1)
-        .dst_queue_family_index(to.2)];
-    let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
-    // SAFETY: the command buffer is recording, and the buffer outlives the round trip.
-    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
 }
 
 /// Each of these ends as an error of ours, with the reason, instead of a validation message or a fault.

@@ -5,9 +5,12 @@
 //! bytes stay while either side holds them, whichever lets go first; an image that does not fit is refused.
 //!
 //! ```text
-//! CUDA    allocate ─ export ─ kernel writes ─┐                     CUDA lets go first:   Vulkan still reads the same bytes
-//!                                to_vulkan = 1 │                     Vulkan lets go first: a kernel writes others, a second
-//! Vulkan            import ──────────────────┴─ acquire ─ copy                           import reads those
+//! CUDA    allocate ─ export ─┐                         ┌─ kernel writes ─┐
+//!                            │             to_cuda = 1 │   to_vulkan = 1 │
+//! Vulkan                     └─ import ─ (to GENERAL) ─┘                 └─ acquire from EXTERNAL ─ copy ─ the host checks
+//!
+//! CUDA lets go first:    Vulkan still reads the same bytes
+//! Vulkan lets go first:  a kernel writes other bytes, and a second import reads those
 //! ```
 
 use std::process::ExitCode;
@@ -17,9 +20,10 @@ use ash::vk;
 use handover::cuda::{Function, launch};
 use handover::interop::{CudaAllocation, Error, ImportedBuffer, LinearImage, SharedFormat, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::barrier::transfer_to_host;
+use handover::vulkan::barrier::{Barriers, transfer_to_host};
+use handover::vulkan::ownership::acquire_from_external;
 use handover::vulkan::{Buffer, BufferMemory, COLOR, CommandPool, Device};
-use vk::{AccessFlags2 as Access, BufferUsageFlags as BufferUsage, PipelineStageFlags2 as Stage};
+use vk::BufferUsageFlags as BufferUsage;
 
 /// Rows of 400 bytes: drivers put the rows of LINEAR images at multiples of more than 16, so the pitch is another number.
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 100, height: 60 };
@@ -154,14 +158,25 @@ impl Import {
         let numbers = [width, height, (self.pitch / 4) as u32, salt].map(u32::to_ne_bytes);
         let arguments: [&[u8]; 5] = [&address, &numbers[0], &numbers[1], &numbers[2], &numbers[3]];
         pair.round_trip(
-            // Vulkan has nothing to hand over: the memory is CUDA's from the start.
-            |_| {},
+            // The bytes are CUDA's from the start. But an image begins in UNDEFINED, and would lose what is in it by leaving
+            // that later: so it becomes GENERAL before CUDA writes.
+            |commands| {
+                if let Raw::Image(image) = &self.raw {
+                    Barriers::new()
+                        .discard_to_external(image.raw)
+                        .record(&pair.device, commands);
+                }
+            },
             // SAFETY: the arguments are the kernel's, in order; the rows lie in the allocation, since what Vulkan imported
             // fits into it, and it outlives the round trip.
             |stream| Ok(unsafe { launch(stream, fill, self.extent, [32, 8], &arguments) }?),
             |commands| {
-                self.acquire(pair, commands);
-                self.copy(&pair.device, commands);
+                let (device, family) = (&pair.device, pair.device.scene_queue.family);
+                match &self.raw {
+                    Raw::Buffer(buffer) => acquire_from_external(device, commands, family, &[], &[buffer.raw]),
+                    Raw::Image(image) => acquire_from_external(device, commands, family, &[(image.raw, COLOR)], &[]),
+                }
+                self.copy(device, commands);
             },
         )?;
         self.check(salt, "written by CUDA")
@@ -175,42 +190,6 @@ impl Import {
             transfer_to_host(device, commands);
         })?;
         self.check(salt, "after CUDA let go")
-    }
-
-    /// What CUDA wrote becomes the queue family's own. CUDA's half of the transfer of ownership is the semaphore, so that
-    /// side is ALL_COMMANDS, which chains with the semaphore's stages, and no access. Outside of Vulkan the image's layout
-    /// is GENERAL: UNDEFINED would give its contents up.
-    fn acquire(&self, pair: &Pair, commands: vk::CommandBuffer) {
-        let (theirs, ours) = (vk::QUEUE_FAMILY_EXTERNAL, pair.device.scene_queue.family);
-        let (mut buffers, mut images) = (Vec::new(), Vec::new());
-        match &self.raw {
-            Raw::Buffer(buffer) => buffers.push(
-                vk::BufferMemoryBarrier2::default()
-                    .buffer(buffer.raw)
-                    .size(vk::WHOLE_SIZE)
-                    .src_stage_mask(Stage::ALL_COMMANDS)
-                    .src_queue_family_index(theirs)
-                    .dst_stage_mask(Stage::TRANSFER)
-                    .dst_access_mask(Access::TRANSFER_READ)
-                    .dst_queue_family_index(ours),
-            ),
-            Raw::Image(image) => images.push(
-                vk::ImageMemoryBarrier2::default()
-                    .image(image.raw)
-                    .subresource_range(COLOR)
-                    .src_stage_mask(Stage::ALL_COMMANDS)
-                    .old_layout(vk::ImageLayout::GENERAL)
-                    .src_queue_family_index(theirs)
-                    .dst_stage_mask(Stage::TRANSFER)
-                    .dst_access_mask(Access::TRANSFER_READ)
-                    .new_layout(vk::ImageLayout::GENERAL)
-                    .dst_queue_family_index(ours),
-            ),
-        }
-        let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&buffers);
-        let dependency = dependency.image_memory_barriers(&images);
-        // SAFETY: the command buffer is recording; what was imported lives until the copy was waited for.
-        unsafe { pair.device.raw.cmd_pipeline_barrier2(commands, &dependency) };
     }
 
     /// Copies all of it to the host, rows without gaps.
@@ -228,7 +207,7 @@ impl Import {
                     let color = vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR);
                     let region = vk::BufferImageCopy::default().image_subresource(color.layer_count(1));
                     let region = [region.image_extent(EXTENT.into())];
-                    let layout = vk::ImageLayout::GENERAL;
+                    let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
                     device
                         .raw
                         .cmd_copy_image_to_buffer(commands, image.raw, layout, target, &region);

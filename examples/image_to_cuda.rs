@@ -13,17 +13,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{
-    SharedBuffer, SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors,
-};
+use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors};
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::{Buffer, BufferMemory, Device};
-use vk::{
-    AccessFlags2 as Access, BufferUsageFlags as BufferUsage, ImageLayout as Layout, PipelineStageFlags2 as Stage,
-};
+use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
+use handover::vulkan::{Buffer, BufferMemory};
+use vk::{BufferUsageFlags as BufferUsage, ImageLayout as Layout};
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 128, height: 64 };
 const LEVELS: u32 = 5;
@@ -36,79 +33,81 @@ const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::SAMPLED.as_raw(),
 );
 
-/// The last one makes CUDA's array a colour attachment too: its flag must follow the usage.
-const VARIANTS: [(SharedFormat, vk::ImageUsageFlags); 5] = [
-    (SharedFormat::Rgba8Unorm, vk::ImageUsageFlags::empty()),
-    (SharedFormat::Rgba16Float, vk::ImageUsageFlags::empty()),
-    (SharedFormat::R32Float, vk::ImageUsageFlags::empty()),
-    (SharedFormat::Rgba32Float, vk::ImageUsageFlags::empty()),
-    (SharedFormat::Rgba16Float, vk::ImageUsageFlags::COLOR_ATTACHMENT),
+/// A format, what else its image is used for, and what a word of a texel is made of: bits that are kept of mixed ones, and bits
+/// that are set. So a half or a float is never zero, denormal, infinite or not a number: exact in its format, and no copy has
+/// a reason to change its bits. The last variant makes CUDA's array a colour attachment too: its flag must follow the usage.
+const VARIANTS: [(SharedFormat, vk::ImageUsageFlags, u32, u32); 5] = [
+    (SharedFormat::Rgba8Unorm, vk::ImageUsageFlags::empty(), 0xffff_ffff, 0),
+    (
+        SharedFormat::Rgba16Float,
+        vk::ImageUsageFlags::empty(),
+        0xbfff_bfff,
+        0x0400_0400,
+    ),
+    (
+        SharedFormat::R32Float,
+        vk::ImageUsageFlags::empty(),
+        0xbfff_ffff,
+        0x0080_0000,
+    ),
+    (
+        SharedFormat::Rgba32Float,
+        vk::ImageUsageFlags::empty(),
+        0xbfff_ffff,
+        0x0080_0000,
+    ),
+    (
+        SharedFormat::Rgba16Float,
+        vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        0xbfff_bfff,
+        0x0400_0400,
+    ),
 ];
 
-/// `pattern` is the host's, word for word. `report`: texels seen, words that differ, and of the first of those its level,
-/// layer, x, y, what was expected and what was found.
+/// `mixed` is the host's, word for word. `report`: texels seen, words that differ, and of the first of those its level, layer,
+/// x, y, what was expected and what was found.
 const KERNEL: &str = r#"
-__device__ unsigned pattern(unsigned bytes, unsigned seed, unsigned level, unsigned layer, unsigned x, unsigned y, unsigned word) {
+__device__ unsigned mixed(unsigned seed, unsigned level, unsigned layer, unsigned x, unsigned y, unsigned word) {
     unsigned bits = ((((seed * 8 + level) * 4 + layer) * 64 + y) * 128 + x) * 4 + word;
     bits = (bits ^ bits >> 16) * 0x7feb352du;
     bits = (bits ^ bits >> 15) * 0x846ca68bu;
-    bits ^= bits >> 16;
-    unsigned exponents[2] = {0x7c00u, 0x7c000000u}, lowest[2] = {0x400u, 0x4000000u}, count = bytes == 1 ? 0 : 2;
-    if (bytes == 4) { exponents[0] = 0x7f800000u; lowest[0] = 0x800000u; count = 1; }
-    for (unsigned part = 0; part < count; part++) {
-        unsigned exponent = bits & exponents[part];
-        if (exponent == 0 || exponent == exponents[part]) bits ^= lowest[part];
-    }
-    return bits;
+    return bits ^ bits >> 16;
 }
 
-template <class Texel>
-__device__ void check_and_change(cudaSurfaceObject_t surface, unsigned width, unsigned height, unsigned layers,
-                                 unsigned level, unsigned bytes, unsigned seed, unsigned *report) {
+struct Level { unsigned width, height, layers, level, keep, set, seed; };
+
+template <class Texel> __device__ void check_and_change(cudaSurfaceObject_t surface, Level of, unsigned *report) {
     unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    for (unsigned layer = 0; layer < layers; layer++) {
+    if (x >= of.width || y >= of.height) return;
+    for (unsigned layer = 0; layer < of.layers; layer++) {
         union { Texel texel; unsigned words[sizeof(Texel) / 4]; } value;
         value.texel = surf2DLayeredread<Texel>(surface, x * sizeof(Texel), y, layer);
         for (unsigned word = 0; word < sizeof(Texel) / 4; word++) {
-            unsigned expected = pattern(bytes, seed, level, layer, x, y, word), found = value.words[word];
+            unsigned expected = mixed(of.seed, of.level, layer, x, y, word) & of.keep | of.set, found = value.words[word];
             if (found != expected && atomicAdd(report + 1, 1u) == 0) {
-                report[2] = level; report[3] = layer; report[4] = x; report[5] = y;
+                report[2] = of.level; report[3] = layer; report[4] = x; report[5] = y;
                 report[6] = expected; report[7] = found;
             }
-            value.words[word] = pattern(bytes, seed + 1, level, layer, x, y, word);
+            value.words[word] = mixed(of.seed + 1, of.level, layer, x, y, word) & of.keep | of.set;
         }
         surf2DLayeredwrite(value.texel, surface, x * sizeof(Texel), y, layer);
         atomicAdd(report, 1u);
     }
 }
 
-#define KERNEL(name, Texel) extern "C" __global__ void name(cudaSurfaceObject_t surface, unsigned width, unsigned height, \
-    unsigned layers, unsigned level, unsigned bytes, unsigned seed, unsigned *report) { \
-    check_and_change<Texel>(surface, width, height, layers, level, bytes, seed, report); }
-KERNEL(texels_of_4, unsigned)
-KERNEL(texels_of_8, uint2)
-KERNEL(texels_of_16, uint4)
+#define ENTRY(name, Texel) extern "C" __global__ void name(cudaSurfaceObject_t surface, Level of, unsigned *report) { \
+    check_and_change<Texel>(surface, of, report); }
+ENTRY(texels_of_4, unsigned)
+ENTRY(texels_of_8, uint2)
+ENTRY(texels_of_16, uint4)
 "#;
 
-/// A word of a texel, of channels of `bytes` each: well mixed bits, but for channels that are floats never zero, denormal,
-/// infinite or not a number. So every value is exact in its format, and no copy may change its bits.
-fn pattern(bytes: u32, seed: u32, [level, layer, x, y, word]: [u32; 5]) -> u32 {
+/// Well mixed bits for a place in one of the contents.
+fn mixed(seed: u32, [level, layer, x, y, word]: [u32; 5]) -> u32 {
     let mut bits = ((((seed * 8 + level) * 4 + layer) * 64 + y) * 128 + x) * 4 + word;
     bits = (bits ^ (bits >> 16)).wrapping_mul(0x7feb_352d);
     bits = (bits ^ (bits >> 15)).wrapping_mul(0x846c_a68b);
-    bits ^= bits >> 16;
-    let floats: &[(u32, u32)] = match bytes {
-        1 => &[],
-        2 => &[(0x7c00, 0x400), (0x7c00_0000, 0x400_0000)],
-        _ => &[(0x7f80_0000, 0x80_0000)],
-    };
-    for (exponent, lowest) in floats {
-        if bits & exponent == 0 || bits & exponent == *exponent {
-            bits ^= lowest;
-        }
-    }
-    bits
+    bits ^ (bits >> 16)
 }
 
 fn main() -> ExitCode {
@@ -125,13 +124,15 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let kernels = pair.kernels("image_to_cuda", KERNEL, ["texels_of_4", "texels_of_8", "texels_of_16"])?;
-    // Drivers open descriptors of their own when something is first used, and keep them: so those are not counted.
-    exchange(&pair, &kernels, 0)?;
+    // Drivers open descriptors of their own when something is first used, and keep them: so the second round is measured.
+    let all = || -> anyhow::Result<usize> {
+        (0..VARIANTS.len())
+            .map(|variant| exchange(&pair, &kernels, variant))
+            .sum()
+    };
+    all()?;
     let before = open_descriptors()?;
-    let mut words = 0;
-    for variant in 0..VARIANTS.len() {
-        words += exchange(&pair, &kernels, variant)?;
-    }
+    let words = all()?;
     let after = open_descriptors()?;
     ensure!(
         before == after,
@@ -148,7 +149,7 @@ pub fn run() -> anyhow::Result<Verdict> {
 /// Makes an image, hands it over and back, checks all of it twice, and lets go of everything; how many words it has.
 fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Result<usize> {
     let (device, context) = (&pair.device, &pair.context);
-    let (format, attachment) = VARIANTS[variant];
+    let (format, attachment, keep, set) = VARIANTS[variant];
     let description = SharedImageDescription {
         mip_levels: LEVELS,
         array_layers: LAYERS,
@@ -156,10 +157,10 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     };
     let what = format!("{} for {:?}", description.text(), description.usage);
     let texel_words = format.texel_bytes() as u32 / 4;
-    let channel_bytes = format.texel_bytes() as u32 / format.cuda().1;
     // Two seeds a variant: contents that another one left behind are not taken for its own.
     let seed = 2 * variant as u32;
     let places = places(&description, texel_words);
+    let pattern = |seed, place: &[u32; 5]| mixed(seed, *place) & keep | set;
     let kernel = &kernels[texel_words as usize / 2];
 
     let image = SharedImage::new(device, context, description, "shared image")?;
@@ -167,20 +168,12 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     let report = SharedMemory::new(device, context, 32, report_usage, "report")?.buffer(0, 32, "report")?;
     let bytes = 4 * places.len() as u64;
     let mut upload = Buffer::new(device, bytes, BufferUsage::TRANSFER_SRC, BufferMemory::Upload, "upload")?;
-    let read_back = |bytes| {
-        Buffer::new(
-            device,
-            bytes,
-            BufferUsage::TRANSFER_DST,
-            BufferMemory::ReadBack,
-            "read back",
-        )
+    let to_host = |bytes| {
+        let usage = BufferUsage::TRANSFER_DST;
+        Buffer::new(device, bytes, usage, BufferMemory::ReadBack, "read back")
     };
-    let (texels, counts) = (read_back(bytes)?, read_back(report.size)?);
-    let written: Vec<u32> = places
-        .iter()
-        .map(|place| pattern(channel_bytes, seed, *place))
-        .collect();
+    let (texels, counts) = (to_host(bytes)?, to_host(report.size)?);
+    let written: Vec<u32> = places.iter().map(|place| pattern(seed, place)).collect();
     upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&written));
 
     // One region a level: the layers of a level follow each other in the buffer.
@@ -196,65 +189,59 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     };
     let regions: Vec<_> = (0..LEVELS).map(region).collect();
 
-    // What CUDA does is not Vulkan's to name: CUDA's half of a transfer of ownership is the semaphore. So that side of the
-    // barrier is ALL_COMMANDS, which chains with the semaphore's stages, and no access. GENERAL is the layout of both.
-    let (ours, theirs) = (pair.device.scene_queue.family, vk::QUEUE_FAMILY_EXTERNAL);
-    let fresh = (Stage::NONE, Access::NONE, Layout::UNDEFINED, ours);
-    let by_copy = (Stage::TRANSFER, Access::TRANSFER_WRITE, Layout::GENERAL, ours);
-    let external = (Stage::ALL_COMMANDS, Access::NONE, Layout::GENERAL, theirs);
-    let for_copy = (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, ours);
-    let raw = image.vulkan.raw;
+    let (family, raw) = (pair.device.scene_queue.family, image.vulkan.raw);
+    let (whole, buffers) = ((raw, description.range()), [report.raw]);
     pair.round_trip(
         |commands| {
-            barrier(device, commands, &image, None, fresh, by_copy);
+            discard_for_copies(device, commands, whole);
             // SAFETY: the command buffer is recording; the regions cover buffer and image, which outlive the round trip.
             unsafe {
                 device
                     .raw
-                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::GENERAL, &regions);
+                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::TRANSFER_DST_OPTIMAL, &regions);
                 device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
             }
-            barrier(device, commands, &image, Some(&report), by_copy, external);
+            release_to_external(device, commands, family, &[whole], &buffers);
         },
         |stream| {
             for (level, views) in (0..).zip(image.level_views()) {
                 let vk::Extent2D { width, height } = description.level_extent(level);
                 let (surface, report) = (views.surface.to_ne_bytes(), report.address.to_ne_bytes());
-                let numbers = [width, height, LAYERS, level, channel_bytes, seed].map(u32::to_ne_bytes);
-                let mut arguments: Vec<&[u8]> = numbers.iter().map(<[u8; 4]>::as_slice).collect();
-                arguments.insert(0, &surface);
-                arguments.push(&report);
+                let level: [u32; 7] = [width, height, LAYERS, level, keep, set, seed];
+                let arguments = [&surface, bytemuck::bytes_of(&level), &report];
                 // SAFETY: the arguments are the kernel's, in order; surface and report outlive the round trip.
                 unsafe { launch(stream, kernel, [width, height], [32, 8], &arguments) }?;
             }
             Ok(())
         },
         |commands| {
-            barrier(device, commands, &image, Some(&report), external, for_copy);
+            acquire_from_external(device, commands, family, &[whole], &buffers);
             let all = [vk::BufferCopy::default().size(report.size)];
             // SAFETY: as above.
             unsafe {
                 device
                     .raw
-                    .cmd_copy_image_to_buffer(commands, raw, Layout::GENERAL, texels.raw, &regions);
+                    .cmd_copy_image_to_buffer(commands, raw, Layout::TRANSFER_SRC_OPTIMAL, texels.raw, &regions);
                 device.raw.cmd_copy_buffer(commands, report.raw, counts.raw, &all);
             }
         },
     )?;
 
     let counts = bytemuck::pod_collect_to_vec::<u8, u32>(counts.bytes());
-    if let [seen, differing, level, layer, x, y, expected, found] = counts[..] {
-        ensure!(
-            differing == 0,
-            "{what}: CUDA found {differing} wrong words, first in texel ({x}, {y}) of level {level}, layer {layer}: \
-             expected {expected:#010x}, found {found:#010x}"
-        );
-        let texels = places.len() as u32 / texel_words;
-        ensure!(seen == texels, "{what}: CUDA saw {seen} of {texels} texels");
-    }
+    let [seen, differing, level, layer, x, y, expected, found] = counts[..] else {
+        bail!("a report of {} words", counts.len());
+    };
+    ensure!(
+        differing == 0,
+        "{what}: CUDA found {differing} wrong words, first in texel ({x}, {y}) of level {level}, layer {layer}: expected \
+         {expected:#010x}, found {found:#010x}"
+    );
+    let all = places.len() as u32 / texel_words;
+    ensure!(seen == all, "{what}: CUDA saw {seen} of {all} texels");
+
     let found = bytemuck::pod_collect_to_vec::<u8, u32>(texels.bytes());
     for (place, found) in places.iter().zip(found) {
-        let expected = pattern(channel_bytes, seed + 1, *place);
+        let expected = pattern(seed + 1, place);
         let [level, layer, x, y, word] = place;
         ensure!(
             found == expected,
@@ -263,47 +250,6 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
         );
     }
     Ok(places.len())
-}
-
-/// Stages and accesses, the image's layout, and the queue family that owns it.
-type Side = (Stage, Access, Layout, u32);
-
-/// A dependency on all of the image, and of the report where it is given; a transfer of ownership where the families differ.
-fn barrier(
-    device: &Device,
-    commands: vk::CommandBuffer,
-    image: &SharedImage,
-    report: Option<&SharedBuffer>,
-    from: Side,
-    to: Side,
-) {
-    let images = [vk::ImageMemoryBarrier2::default()
-        .image(image.vulkan.raw)
-        .subresource_range(image.vulkan.description.range())
-        .src_stage_mask(from.0)
-        .src_access_mask(from.1)
-        .old_layout(from.2)
-        .src_queue_family_index(from.3)
-        .dst_stage_mask(to.0)
-        .dst_access_mask(to.1)
-        .new_layout(to.2)
-        .dst_queue_family_index(to.3)];
-    let of_report = |report: &SharedBuffer| {
-        vk::BufferMemoryBarrier2::default()
-            .buffer(report.raw)
-            .size(vk::WHOLE_SIZE)
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .src_queue_family_index(from.3)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)
-            .dst_queue_family_index(to.3)
-    };
-    let buffers: Vec<_> = report.map(of_report).into_iter().collect();
-    let dependency = vk::DependencyInfo::default().image_memory_barriers(&images);
-    let dependency = dependency.buffer_memory_barriers(&buffers);
-    // SAFETY: the command buffer is recording; image and report outlive the round trip.
-    unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
 }
 
 /// Texels of all layers of a level.

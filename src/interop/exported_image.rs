@@ -90,7 +90,7 @@ impl ExportedImage {
     /// # Errors
     /// [`Error::Unsupported`] when the driver does not export such an image; no memory; a failed call.
     pub fn new(device: &Arc<Device>, description: SharedImageDescription, name: &str) -> Result<Self, Error> {
-        check(device, &description)?;
+        check(device, &description, vk::ImageTiling::OPTIMAL, Handed::Out)?;
         let what = || format!("create the shared image `{name}` ({})", description.text());
         let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(HANDLE_TYPE);
         let create_info = vk::ImageCreateInfo::default()
@@ -118,7 +118,10 @@ impl ExportedImage {
         let memory_type = device
             .physical
             .memory_type(requirements.memory_type_bits, vk::MemoryPropertyFlags::DEVICE_LOCAL)
-            .ok_or_else(|| unsupported(device, &description, "no memory type is DEVICE_LOCAL".into()))?;
+            .ok_or_else(|| {
+                let reason = "no memory type is DEVICE_LOCAL".into();
+                unsupported(device, &description, vk::ImageTiling::OPTIMAL, reason)
+            })?;
 
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE_TYPE);
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(raw);
@@ -194,25 +197,41 @@ impl Drop for ExportedImage {
     }
 }
 
-fn unsupported(device: &Device, description: &SharedImageDescription, reason: String) -> Error {
+/// Which way an image's memory goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// From Vulkan.
+    Out,
+    /// To Vulkan, not dedicated to the image.
+    In,
+}
+
+fn unsupported(
+    device: &Device,
+    description: &SharedImageDescription,
+    tiling: vk::ImageTiling,
+    reason: String,
+) -> Error {
     Error::Unsupported {
         device: device.physical.name.clone(),
-        image: describe(description),
+        image: format!("a {tiling:?} image {} for {:?}", description.text(), description.usage),
         reason,
     }
 }
 
-fn describe(description: &SharedImageDescription) -> String {
-    format!("an OPTIMAL image {} for {:?}", description.text(), description.usage)
-}
-
-/// Asks the driver whether it makes and exports such an image of such an extent.
-fn check(device: &Device, description: &SharedImageDescription) -> Result<(), Error> {
+/// Asks the driver whether it makes such an image of such an extent, and exports or imports its memory.
+pub(super) fn check(
+    device: &Device,
+    description: &SharedImageDescription,
+    tiling: vk::ImageTiling,
+    handed: Handed,
+) -> Result<(), Error> {
+    let refuse = |reason: String| Err(unsupported(device, description, tiling, reason));
     let mut external_info = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(HANDLE_TYPE);
     let info = vk::PhysicalDeviceImageFormatInfo2::default()
         .format(description.format.vulkan())
         .ty(vk::ImageType::TYPE_2D)
-        .tiling(vk::ImageTiling::OPTIMAL)
+        .tiling(tiling)
         .usage(description.usage)
         .push_next(&mut external_info);
     let mut external = vk::ExternalImageFormatProperties::default();
@@ -225,7 +244,7 @@ fn check(device: &Device, description: &SharedImageDescription) -> Result<(), Er
             .get_physical_device_image_format_properties2(device.physical.raw, &info, &mut properties)
     };
     if let Err(result) = result {
-        return Err(unsupported(device, description, format!("the driver says {result}")));
+        return refuse(format!("the driver says {result}"));
     }
     let vk::ImageFormatProperties {
         max_extent: limit,
@@ -235,25 +254,28 @@ fn check(device: &Device, description: &SharedImageDescription) -> Result<(), Er
     } = properties.image_format_properties;
     let extent = description.extent;
     if extent.width == 0 || extent.height == 0 || extent.width > limit.width || extent.height > limit.height {
-        let reason = format!("each side must be from 1 to {} x {}", limit.width, limit.height);
-        return Err(unsupported(device, description, reason));
+        return refuse(format!(
+            "each side must be from 1 to {} x {}",
+            limit.width, limit.height
+        ));
     }
     let full = 32 - extent.width.max(extent.height).leading_zeros();
     if !(1..=max_mip_levels.min(full)).contains(&description.mip_levels) {
-        let reason = format!("it can have from 1 to {} levels", max_mip_levels.min(full));
-        return Err(unsupported(device, description, reason));
+        return refuse(format!("it can have from 1 to {} levels", max_mip_levels.min(full)));
     }
     if !(1..=max_array_layers).contains(&description.array_layers) {
-        return Err(unsupported(
-            device,
-            description,
-            format!("it can have from 1 to {max_array_layers} layers"),
-        ));
+        return refuse(format!("it can have from 1 to {max_array_layers} layers"));
     }
+    use vk::ExternalMemoryFeatureFlags as Feature;
     let features = external.external_memory_properties.external_memory_features;
-    if !features.contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE) {
-        let reason = "its memory cannot be exported as an opaque fd".into();
-        return Err(unsupported(device, description, reason));
+    if handed == Handed::Out && !features.contains(Feature::EXPORTABLE) {
+        return refuse("its memory cannot be exported as an opaque fd".into());
+    }
+    if handed == Handed::In && !features.contains(Feature::IMPORTABLE) {
+        return refuse("its memory cannot be imported from an opaque fd".into());
+    }
+    if handed == Handed::In && features.contains(Feature::DEDICATED_ONLY) {
+        return refuse("its memory must be dedicated to it, which memory of CUDA's is not".into());
     }
     Ok(())
 }

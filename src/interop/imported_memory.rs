@@ -6,9 +6,9 @@ use ash::vk;
 
 use crate::vulkan::{Device, ResultExt};
 
-use super::exported_image::HANDLE_TYPE;
+use super::exported_image::{HANDLE_TYPE, Handed, check};
 use super::handle::{MemoryHandle, Offered};
-use super::{Error, SharedFormat};
+use super::{Error, SharedFormat, SharedImageDescription};
 
 /// A `VkDeviceMemory` over memory of CUDA's. It keeps the memory alive, whichever side lets go first.
 struct ImportedMemory {
@@ -118,7 +118,8 @@ impl LinearImage {
     /// Imports the start of an allocation as a LINEAR image.
     ///
     /// # Errors
-    /// [`Error::Range`] when the image does not fit; the driver refused; the handle is closed.
+    /// [`Error::Unsupported`] when the driver imports no such image; [`Error::Range`] when it does not fit into the
+    /// allocation; a failed call. The handle is closed.
     pub fn new(
         device: &Arc<Device>,
         handle: MemoryHandle,
@@ -128,6 +129,8 @@ impl LinearImage {
         name: &str,
     ) -> Result<Self, Error> {
         let what = || format!("create the imported LINEAR image `{name}`");
+        let description = SharedImageDescription::new(format, extent, usage);
+        check(device, &description, vk::ImageTiling::LINEAR, Handed::In)?;
         let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(HANDLE_TYPE);
         let create_info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
