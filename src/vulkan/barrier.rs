@@ -341,11 +341,8 @@ pub fn host_to_transfer(device: &Device, commands: vk::CommandBuffer) {
         .src_access_mask(Access::HOST_WRITE)
         .dst_stage_mask(Stage::TRANSFER)
         .dst_access_mask(Access::TRANSFER_READ)];
-    record(
-        device,
-        commands,
-        &vk::DependencyInfo::default().memory_barriers(&barriers),
-    );
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
 }
 
 /// Makes what transfers wrote to buffers readable by the host after the submission.
@@ -355,11 +352,8 @@ pub fn transfer_to_host(device: &Device, commands: vk::CommandBuffer) {
         .src_access_mask(Access::TRANSFER_WRITE | Access::SHADER_STORAGE_WRITE)
         .dst_stage_mask(Stage::HOST)
         .dst_access_mask(Access::HOST_READ)];
-    record(
-        device,
-        commands,
-        &vk::DependencyInfo::default().memory_barriers(&barriers),
-    );
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
 }
 
 /// What transfers wrote to bytes `range` of a buffer goes to another API on the same device, from `family`.
@@ -399,9 +393,8 @@ pub fn acquire_buffer_from_external(
 }
 
 fn of_buffer(buffer: vk::Buffer, range: Range<u64>) -> vk::BufferMemoryBarrier2<'static> {
-    let size = range.end - range.start;
     vk::BufferMemoryBarrier2::default()
         .buffer(buffer)
         .offset(range.start)
-        .size(size)
+        .size(range.end - range.start)
 }
