@@ -112,19 +112,13 @@ impl<'a> Bridge<'a> {
         let (device, context) = (&pair.device, &pair.context);
         let to_cuda = Timeline::new(device, "to_cuda", true)?;
         let to_vulkan = Timeline::new(device, "to_vulkan", true)?;
-        let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
-        let memory = SharedMemory::new(device, context, SLOTS * SLOT_BYTES, usage, "slots")?;
+        let (source, target) = (vk::BufferUsageFlags::TRANSFER_SRC, vk::BufferUsageFlags::TRANSFER_DST);
+        let memory = SharedMemory::new(device, context, SLOTS * SLOT_BYTES, source | target, "slots")?;
         let slot = |_| {
             Ok(Slot {
                 write: CommandPool::new(device, device.scene_queue, "write")?,
                 read: CommandPool::new(device, device.present_queue, "read")?,
-                read_back: Buffer::new(
-                    device,
-                    SLOT_BYTES,
-                    vk::BufferUsageFlags::TRANSFER_DST,
-                    BufferMemory::ReadBack,
-                    "read back",
-                )?,
+                read_back: Buffer::new(device, SLOT_BYTES, target, BufferMemory::ReadBack, "read back")?,
             })
         };
         Ok(Self {
