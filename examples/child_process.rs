@@ -24,7 +24,8 @@ use handover::interop::{
     open_descriptors,
 };
 use handover::proof::{Pair, Verdict, conclude};
-use handover::vulkan::barrier::{Barriers, transfer_to_host};
+use handover::vulkan::barrier::transfer_to_host;
+use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -152,9 +153,8 @@ pub fn run() -> anyhow::Result<Verdict> {
 
 fn record_fill(pair: &Pair, pool: &CommandPool, image: &ExportedImage, frame: u64) -> anyhow::Result<()> {
     let commands = pool.begin()?;
-    Barriers::new()
-        .discard_for_transfer(image.raw)
-        .record(&pair.device, commands);
+    let whole = (image.raw, image.description.range());
+    discard_for_copies(&pair.device, commands, whole);
     let color = vk::ClearColorValue {
         uint32: [frame as u32; 4],
     };
@@ -165,17 +165,14 @@ fn record_fill(pair: &Pair, pool: &CommandPool, image: &ExportedImage, frame: u6
             .raw
             .cmd_clear_color_image(commands, image.raw, layout, &color, &[image.description.range()])
     };
-    Barriers::new()
-        .release_transfer_to_external(image.raw, pair.device.scene_queue.family)
-        .record(&pair.device, commands);
+    release_to_external(&pair.device, commands, pair.device.scene_queue.family, &[whole], &[]);
     Ok(pool.end()?)
 }
 
 fn record_copy(pair: &Pair, pool: &CommandPool, image: &ExportedImage, texels: &Buffer) -> anyhow::Result<()> {
     let commands = pool.begin()?;
-    Barriers::new()
-        .acquire_transfer_from_external(image.raw, pair.device.scene_queue.family)
-        .record(&pair.device, commands);
+    let whole = (image.raw, image.description.range());
+    acquire_from_external(&pair.device, commands, pair.device.scene_queue.family, &[whole], &[]);
     let layers = vk::ImageSubresourceLayers {
         aspect_mask: vk::ImageAspectFlags::COLOR,
         mip_level: 0,
@@ -185,7 +182,7 @@ fn record_copy(pair: &Pair, pool: &CommandPool, image: &ExportedImage, texels: &
     let region = [vk::BufferImageCopy::default()
         .image_subresource(layers)
         .image_extent(image.description.extent.into())];
-    let layout = vk::ImageLayout::GENERAL;
+    let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
     // SAFETY: recording; image and buffer live until all frames have retired.
     unsafe {
         pair.device

@@ -46,6 +46,19 @@ impl SharedImageDescription {
         }
     }
 
+    /// Levels that the image is made with.
+    ///
+    /// Of an image with several levels *and* several layers, NVIDIA's CUDA takes the layers to lie apart as if the chain of
+    /// levels were complete, Vulkan as far as the levels there are (seen with driver 580.159 at many extents and formats). So
+    /// such an image is made with the complete chain on both sides, of which the levels asked for are used.
+    pub(super) fn made_levels(&self) -> u32 {
+        if self.array_layers > 1 && self.mip_levels > 1 {
+            full_chain(self.extent)
+        } else {
+            self.mip_levels
+        }
+    }
+
     /// All levels and layers.
     pub fn range(&self) -> vk::ImageSubresourceRange {
         vk::ImageSubresourceRange {
@@ -66,6 +79,11 @@ impl SharedImageDescription {
         }
         text
     }
+}
+
+/// Levels until both sides are 1.
+fn full_chain(extent: vk::Extent2D) -> u32 {
+    u32::BITS - extent.width.max(extent.height).leading_zeros()
 }
 
 /// `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`.
@@ -97,7 +115,7 @@ impl ExportedImage {
             .image_type(vk::ImageType::TYPE_2D)
             .format(description.format.vulkan())
             .extent(description.extent.into())
-            .mip_levels(description.mip_levels)
+            .mip_levels(description.made_levels())
             .array_layers(description.array_layers)
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
@@ -259,7 +277,7 @@ pub(super) fn check(
             limit.width, limit.height
         ));
     }
-    let full = 32 - extent.width.max(extent.height).leading_zeros();
+    let full = full_chain(extent);
     if !(1..=max_mip_levels.min(full)).contains(&description.mip_levels) {
         return refuse(format!("it can have from 1 to {} levels", max_mip_levels.min(full)));
     }

@@ -106,7 +106,7 @@ impl ImportedImage {
                 NumChannels: channels,
                 Flags: SURFACE_LDST | if attachment { COLOR_ATTACHMENT } else { 0 } | if layered { LAYERED } else { 0 },
             },
-            numLevels: description.mip_levels,
+            numLevels: description.made_levels(),
             reserved: [0; 16],
         };
         let what = || {

@@ -232,29 +232,6 @@ impl Barriers {
         )
     }
 
-    /// What was copied or cleared goes to another API: as [`Barriers::release_to_external`].
-    pub fn release_transfer_to_external(self, image: vk::Image, family: u32) -> Self {
-        self.push(
-            image,
-            (
-                Stage::TRANSFER,
-                Access::TRANSFER_WRITE,
-                Layout::TRANSFER_DST_OPTIMAL,
-                family,
-            ),
-            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
-        )
-    }
-
-    /// What another API wrote comes back to `family`, to be copied from, in GENERAL.
-    pub fn acquire_transfer_from_external(self, image: vk::Image, family: u32) -> Self {
-        self.push(
-            image,
-            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
-            (Stage::TRANSFER, Access::TRANSFER_READ, Layout::GENERAL, family),
-        )
-    }
-
     /// What the scene wrote (attachments or compute) will be copied from.
     pub fn scene_to_transfer(self, image: vk::Image) -> Self {
         self.push(
