@@ -39,6 +39,7 @@ pub mod interop;
 pub mod kernels;
 pub mod present;
 pub mod process;
+pub mod proof;
 pub mod renderer;
 pub mod scene;
 pub mod shaders;

@@ -181,6 +181,7 @@ fn export_extensions() -> Vec<&'static std::ffi::CStr> {
     DeviceRequest {
         export: true,
         swapchain: false,
+        ..DeviceRequest::default()
     }
     .extensions()
 }

@@ -36,6 +36,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         present: PresentChoice::Offscreen,
         gpu: options.gpu.clone(),
         validate: options.validate,
+        validate_if_present: cfg!(debug_assertions),
     };
     let machine = Machine::open(&request, None)?;
     if let Some(reason) = &machine.without_cuda {

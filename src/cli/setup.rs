@@ -29,6 +29,8 @@ pub struct Request {
     pub gpu: Option<String>,
     /// The validation layer must be on.
     pub validate: bool,
+    /// The validation layer is on where it is installed.
+    pub validate_if_present: bool,
 }
 
 impl Request {
@@ -39,6 +41,7 @@ impl Request {
             present: PresentChoice::Offscreen,
             gpu: None,
             validate: false,
+            validate_if_present: cfg!(debug_assertions),
         }
     }
 }
@@ -81,7 +84,7 @@ impl Machine {
                 .transpose()?
                 .unwrap_or_default(),
             validate: request.validate,
-            validate_if_present: cfg!(debug_assertions),
+            validate_if_present: request.validate_if_present,
         })?;
         let surface = window.map(|window| Surface::new(&instance, window)).transpose()?;
         let need_swapchain = request.present == PresentChoice::Swapchain;
@@ -92,6 +95,7 @@ impl Machine {
         let export = DeviceRequest {
             export: true,
             swapchain: false,
+            ..DeviceRequest::default()
         }
         .extensions();
         let obstacles = |device: &PhysicalDevice| {
@@ -136,6 +140,7 @@ impl Machine {
         let device_request = DeviceRequest {
             export: cuda.is_some(),
             swapchain: surface.is_some(),
+            ..DeviceRequest::default()
         };
         let device = Device::new(&instance, chosen.vulkan, &device_request)?;
         Ok(Self {

@@ -93,6 +93,7 @@ fn request(options: &ViewOptions) -> Request {
         present: options.present,
         gpu: options.gpu.clone(),
         validate: options.validate,
+        validate_if_present: cfg!(debug_assertions),
     }
 }
 

@@ -8,9 +8,13 @@ use super::{Error, Function, ResultExt};
 
 /// Launches `function` over a grid that covers `extent` threads with blocks of `block`, with its arguments as bytes.
 ///
+/// # Safety
+/// The arguments are those of the kernel, one slice a parameter, each with the parameter's size and layout; what their
+/// pointers and objects name lives until the stream has run the kernel.
+///
 /// # Errors
 /// The driver refused the launch, or an earlier kernel on the context failed.
-pub(crate) fn launch(
+pub unsafe fn launch(
     stream: &CudaStream,
     function: &Function,
     extent: [u32; 2],
@@ -19,8 +23,7 @@ pub(crate) fn launch(
 ) -> Result<(), Error> {
     let mut pointers: Vec<*mut c_void> = arguments.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
     let grid = [extent[0].div_ceil(block[0]), extent[1].div_ceil(block[1])];
-    // SAFETY: C3, C4: the driver copies the arguments before it returns. That their sizes are those of the kernel's
-    // parameters is the callers' part: they are in this crate, and the catalogue's layout tests keep it.
+    // SAFETY: C3, C4: the driver copies the arguments before it returns; that they are the kernel's is the caller's promise.
     unsafe {
         sys::cuLaunchKernel(
             function.raw,

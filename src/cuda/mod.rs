@@ -12,20 +12,23 @@
 //! * **C4** [`Driver::load`] found libcuda and every symbol in `SYMBOLS`.
 
 mod array;
+mod compile;
 mod driver;
 mod error;
 mod event;
 mod launch;
+mod link;
 mod module;
 mod stamp;
 mod views;
 
 pub use array::CudaImage;
+pub use compile::{CompileError, compile};
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};
 pub use event::Event;
-pub use launch::is_idle;
-pub(crate) use launch::launch;
+pub use launch::{is_idle, launch};
+pub use link::link;
 pub use module::{Function, Module};
 pub use stamp::Stamps;
 pub use views::ImageViews;

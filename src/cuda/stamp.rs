@@ -61,7 +61,8 @@ impl Stamps {
     pub fn enqueue(&self, stream: &CudaStream, index: usize) -> Result<(), Error> {
         assert!(index < self.count, "stamp {index} of {}", self.count);
         let address: u64 = self.device + (index * size_of::<u64>()) as u64;
-        launch(stream, &self.kernel, [1, 1], [1, 1], &[&address.to_ne_bytes()])
+        // SAFETY: the kernel's one parameter is an address; the memory is freed when the stream has ended (C2).
+        unsafe { launch(stream, &self.kernel, [1, 1], [1, 1], &[&address.to_ne_bytes()]) }
     }
 
     /// Nanoseconds of `%globaltimer` at place `index`; `None` when it was not written since the last [`Stamps::clear`].

@@ -1,5 +1,7 @@
 //! What can go wrong in the hand-over.
 
+use ash::vk;
+
 use crate::{cuda, vulkan};
 
 /// An error of sharing.
@@ -27,6 +29,26 @@ pub enum Error {
         /// The image asked for.
         image: String,
         /// What is missing.
+        reason: String,
+    },
+    /// CUDA has no format like it.
+    #[error("{format:?} cannot be shared with CUDA: {advice}")]
+    NoTwin {
+        /// Vulkan's format.
+        format: vk::Format,
+        /// What to do instead.
+        advice: String,
+    },
+    /// A part of an allocation that does not lie in it, or not where it may.
+    #[error("a buffer of {size} bytes at offset {offset} of an allocation of {allocation} bytes: {reason}")]
+    Range {
+        /// Bytes from the allocation's start.
+        offset: u64,
+        /// Bytes of the part.
+        size: u64,
+        /// Bytes of the allocation.
+        allocation: u64,
+        /// What is wrong with it.
         reason: String,
     },
     /// No Vulkan device is the chosen or any visible CUDA device.

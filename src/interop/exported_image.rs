@@ -5,37 +5,122 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use crate::vulkan::{COLOR, Device, ImageDescription, ResultExt, view_of};
+use crate::vulkan::{Device, ResultExt};
 
-use super::Error;
+use super::handle::MemoryHandle;
+use super::{Error, SharedFormat};
 
-/// `VkImage` bound at offset 0 to its own dedicated `VkDeviceMemory`.
+/// What a shared image is made of: 2-D, OPTIMAL, one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedImageDescription {
+    /// Texel format.
+    pub format: SharedFormat,
+    /// Texels across and down of level 0.
+    pub extent: vk::Extent2D,
+    /// Levels, at least 1; each is half as wide and high as the one before, rounded down, and at least 1.
+    pub mip_levels: u32,
+    /// Layers, at least 1.
+    pub array_layers: u32,
+    /// What Vulkan uses it for. CUDA is told of COLOR_ATTACHMENT, as it must be.
+    pub usage: vk::ImageUsageFlags,
+}
+
+impl SharedImageDescription {
+    /// One level, one layer.
+    pub fn new(format: SharedFormat, extent: vk::Extent2D, usage: vk::ImageUsageFlags) -> Self {
+        Self {
+            format,
+            extent,
+            mip_levels: 1,
+            array_layers: 1,
+            usage,
+        }
+    }
+
+    /// The extent of a level.
+    pub fn level_extent(&self, level: u32) -> vk::Extent2D {
+        let side = |length: u32| (length >> level).max(1);
+        vk::Extent2D {
+            width: side(self.extent.width),
+            height: side(self.extent.height),
+        }
+    }
+
+    /// Levels that the image is made with.
+    ///
+    /// Of an image with several levels *and* several layers, NVIDIA's CUDA takes the layers to lie apart as if the chain of
+    /// levels were complete, Vulkan as far as the levels there are (seen with driver 580.159 at many extents and formats). So
+    /// such an image is made with the complete chain on both sides, of which the levels asked for are used.
+    pub(super) fn made_levels(&self) -> u32 {
+        if self.array_layers > 1 && self.mip_levels > 1 {
+            full_chain(self.extent)
+        } else {
+            self.mip_levels
+        }
+    }
+
+    /// All levels and layers.
+    pub fn range(&self) -> vk::ImageSubresourceRange {
+        vk::ImageSubresourceRange {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            base_mip_level: 0,
+            level_count: self.mip_levels,
+            base_array_layer: 0,
+            layer_count: self.array_layers,
+        }
+    }
+
+    /// For messages: `1920x1080 R16G16B16A16_SFLOAT, 5 levels, 3 layers`.
+    pub fn text(&self) -> String {
+        let vk::Extent2D { width, height } = self.extent;
+        let mut text = format!("{width}x{height} {:?}", self.format.vulkan());
+        if self.mip_levels != 1 || self.array_layers != 1 {
+            text += &format!(", {} levels, {} layers", self.mip_levels, self.array_layers);
+        }
+        text
+    }
+}
+
+/// Levels until both sides are 1.
+fn full_chain(extent: vk::Extent2D) -> u32 {
+    u32::BITS - extent.width.max(extent.height).leading_zeros()
+}
+
+/// `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`.
 pub struct ExportedImage {
     /// The image.
     pub raw: vk::Image,
-    /// A view of all of it.
+    /// A view of all of it: 2D, or 2D_ARRAY where it has several layers.
     pub view: vk::ImageView,
     /// What it was made of.
-    pub description: ImageDescription,
-    /// The allocation's size in bytes: `VkMemoryRequirements::size`, which is what an import must be told.
-    pub allocation_size: u64,
+    pub description: SharedImageDescription,
+    allocation_size: u64,
     memory: vk::DeviceMemory,
     device: Arc<Device>,
 }
 
 /// How the memory is handed over.
-const HANDLE_TYPE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+pub(super) const HANDLE_TYPE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
 
 impl ExportedImage {
     /// Creates an image whose memory can be exported as an opaque fd.
     ///
     /// # Errors
     /// [`Error::Unsupported`] when the driver does not export such an image; no memory; a failed call.
-    pub fn new(device: &Arc<Device>, description: ImageDescription, name: &str) -> Result<Self, Error> {
-        check(device, &description)?;
+    pub fn new(device: &Arc<Device>, description: SharedImageDescription, name: &str) -> Result<Self, Error> {
+        check(device, &description, vk::ImageTiling::OPTIMAL, Handed::Out)?;
         let what = || format!("create the shared image `{name}` ({})", description.text());
         let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(HANDLE_TYPE);
-        let create_info = description.create_info().push_next(&mut external);
+        let create_info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(description.format.vulkan())
+            .extent(description.extent.into())
+            .mip_levels(description.made_levels())
+            .array_layers(description.array_layers)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .tiling(vk::ImageTiling::OPTIMAL)
+            .usage(description.usage)
+            .push_next(&mut external);
         // SAFETY: V3. From here `image` owns what was made; null handles are ignored when it drops.
         let raw = unsafe { device.raw.create_image(&create_info, None) }.during(what)?;
         let mut image = Self {
@@ -51,7 +136,10 @@ impl ExportedImage {
         let memory_type = device
             .physical
             .memory_type(requirements.memory_type_bits, vk::MemoryPropertyFlags::DEVICE_LOCAL)
-            .ok_or_else(|| unsupported(device, &description, "no memory type is DEVICE_LOCAL".into()))?;
+            .ok_or_else(|| {
+                let reason = "no memory type is DEVICE_LOCAL".into();
+                unsupported(device, &description, vk::ImageTiling::OPTIMAL, reason)
+            })?;
 
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE_TYPE);
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(raw);
@@ -66,33 +154,54 @@ impl ExportedImage {
             device.raw.bind_image_memory(raw, image.memory, 0).during(what)?;
         }
         image.allocation_size = requirements.size;
-        image.view = view_of(device, raw, description.format, COLOR, name)?;
+        let view_type = match description.array_layers {
+            1 => vk::ImageViewType::TYPE_2D,
+            _ => vk::ImageViewType::TYPE_2D_ARRAY,
+        };
+        let view_info = vk::ImageViewCreateInfo::default()
+            .image(raw)
+            .view_type(view_type)
+            .format(description.format.vulkan())
+            .subresource_range(description.range());
+        // SAFETY: V3.
+        image.view = unsafe { device.raw.create_image_view(&view_info, None) }.during(what)?;
+        device.name(image.view, name);
         device.name(raw, name);
         device.name(image.memory, name);
         Ok(image)
     }
 
-    /// Exports the memory. Each call makes a new descriptor, which is the caller's.
+    /// Exports the memory. Each call makes a new handle.
     ///
     /// # Errors
     /// The device does not export, or is out of descriptors.
-    pub fn export(&self) -> Result<OwnedFd, Error> {
-        let Some(functions) = &self.device.external_memory_fd else {
-            let device = self.device.physical.name.clone();
-            return Err(Error::NotExportable {
-                device,
-                extension: "VK_KHR_external_memory_fd",
-            });
-        };
-        let info = vk::MemoryGetFdInfoKHR::default()
-            .memory(self.memory)
-            .handle_type(HANDLE_TYPE);
-        // SAFETY: V3; the memory was allocated with this handle type.
-        let fd = unsafe { functions.get_memory_fd(&info) }
-            .during(|| format!("export the memory of a shared image ({})", self.description.text()))?;
-        // SAFETY: Vulkan gives a new descriptor that nothing else owns.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    pub fn export(&self) -> Result<MemoryHandle, Error> {
+        let what = format!("a shared image ({})", self.description.text());
+        let fd = export_memory(&self.device, self.memory, &what)?;
+        Ok(MemoryHandle {
+            fd,
+            size: self.allocation_size,
+            dedicated: true,
+        })
     }
+}
+
+/// Exports memory that was allocated with [`HANDLE_TYPE`].
+pub(super) fn export_memory(device: &Device, memory: vk::DeviceMemory, what: &str) -> Result<OwnedFd, Error> {
+    let Some(functions) = &device.external_memory_fd else {
+        let device = device.physical.name.clone();
+        return Err(Error::NotExportable {
+            device,
+            extension: "VK_KHR_external_memory_fd",
+        });
+    };
+    let info = vk::MemoryGetFdInfoKHR::default()
+        .memory(memory)
+        .handle_type(HANDLE_TYPE);
+    // SAFETY: V3; the memory was allocated with this handle type.
+    let fd = unsafe { functions.get_memory_fd(&info) }.during(|| format!("export the memory of {what}"))?;
+    // SAFETY: Vulkan gives a new descriptor that nothing else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl Drop for ExportedImage {
@@ -106,25 +215,41 @@ impl Drop for ExportedImage {
     }
 }
 
-fn unsupported(device: &Device, description: &ImageDescription, reason: String) -> Error {
+/// Which way an image's memory goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// From Vulkan.
+    Out,
+    /// To Vulkan, not dedicated to the image.
+    In,
+}
+
+fn unsupported(
+    device: &Device,
+    description: &SharedImageDescription,
+    tiling: vk::ImageTiling,
+    reason: String,
+) -> Error {
     Error::Unsupported {
         device: device.physical.name.clone(),
-        image: describe(description),
+        image: format!("a {tiling:?} image {} for {:?}", description.text(), description.usage),
         reason,
     }
 }
 
-fn describe(description: &ImageDescription) -> String {
-    format!("an OPTIMAL image {} for {:?}", description.text(), description.usage)
-}
-
-/// Asks the driver whether it makes and exports such an image of such an extent.
-fn check(device: &Device, description: &ImageDescription) -> Result<(), Error> {
+/// Asks the driver whether it makes such an image of such an extent, and exports or imports its memory.
+pub(super) fn check(
+    device: &Device,
+    description: &SharedImageDescription,
+    tiling: vk::ImageTiling,
+    handed: Handed,
+) -> Result<(), Error> {
+    let refuse = |reason: String| Err(unsupported(device, description, tiling, reason));
     let mut external_info = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(HANDLE_TYPE);
     let info = vk::PhysicalDeviceImageFormatInfo2::default()
-        .format(description.format)
+        .format(description.format.vulkan())
         .ty(vk::ImageType::TYPE_2D)
-        .tiling(vk::ImageTiling::OPTIMAL)
+        .tiling(tiling)
         .usage(description.usage)
         .push_next(&mut external_info);
     let mut external = vk::ExternalImageFormatProperties::default();
@@ -137,18 +262,38 @@ fn check(device: &Device, description: &ImageDescription) -> Result<(), Error> {
             .get_physical_device_image_format_properties2(device.physical.raw, &info, &mut properties)
     };
     if let Err(result) = result {
-        return Err(unsupported(device, description, format!("the driver says {result}")));
+        return refuse(format!("the driver says {result}"));
     }
-    let limit = properties.image_format_properties.max_extent;
+    let vk::ImageFormatProperties {
+        max_extent: limit,
+        max_mip_levels,
+        max_array_layers,
+        ..
+    } = properties.image_format_properties;
     let extent = description.extent;
     if extent.width == 0 || extent.height == 0 || extent.width > limit.width || extent.height > limit.height {
-        let reason = format!("each side must be from 1 to {} x {}", limit.width, limit.height);
-        return Err(unsupported(device, description, reason));
+        return refuse(format!(
+            "each side must be from 1 to {} x {}",
+            limit.width, limit.height
+        ));
     }
+    let full = full_chain(extent);
+    if !(1..=max_mip_levels.min(full)).contains(&description.mip_levels) {
+        return refuse(format!("it can have from 1 to {} levels", max_mip_levels.min(full)));
+    }
+    if !(1..=max_array_layers).contains(&description.array_layers) {
+        return refuse(format!("it can have from 1 to {max_array_layers} layers"));
+    }
+    use vk::ExternalMemoryFeatureFlags as Feature;
     let features = external.external_memory_properties.external_memory_features;
-    if !features.contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE) {
-        let reason = "its memory cannot be exported as an opaque fd".into();
-        return Err(unsupported(device, description, reason));
+    if handed == Handed::Out && !features.contains(Feature::EXPORTABLE) {
+        return refuse("its memory cannot be exported as an opaque fd".into());
+    }
+    if handed == Handed::In && !features.contains(Feature::IMPORTABLE) {
+        return refuse("its memory cannot be imported from an opaque fd".into());
+    }
+    if handed == Handed::In && features.contains(Feature::DEDICATED_ONLY) {
+        return refuse("its memory must be dedicated to it, which memory of CUDA's is not".into());
     }
     Ok(())
 }

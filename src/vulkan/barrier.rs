@@ -1,4 +1,6 @@
-//! Image barriers by intent. Access and stage masks live here and nowhere else.
+//! Barriers by intent. Access and stage masks live here and nowhere else.
+
+use std::ops::Range;
 
 use ash::vk;
 
@@ -64,8 +66,7 @@ impl Barriers {
     pub fn record(self, device: &Device, commands: vk::CommandBuffer) {
         if !self.0.is_empty() {
             let dependency = vk::DependencyInfo::default().image_memory_barriers(&self.0);
-            // SAFETY: the caller's command buffer is recording, and the images live as long as it may run (V2).
-            unsafe { device.raw.cmd_pipeline_barrier2(commands, &dependency) };
+            record(device, commands, &dependency);
         }
     }
 
@@ -327,6 +328,11 @@ impl Barriers {
     }
 }
 
+fn record(device: &Device, commands: vk::CommandBuffer, dependency: &vk::DependencyInfo<'_>) {
+    // SAFETY: the caller's command buffer is recording, and images and buffers live as long as it may run (V2).
+    unsafe { device.raw.cmd_pipeline_barrier2(commands, dependency) };
+}
+
 /// Makes what the host wrote to buffers readable by transfers. Needed where the host writes after the submission: only
 /// what it wrote before is made visible by the submission itself.
 pub fn host_to_transfer(device: &Device, commands: vk::CommandBuffer) {
@@ -335,12 +341,8 @@ pub fn host_to_transfer(device: &Device, commands: vk::CommandBuffer) {
         .src_access_mask(Access::HOST_WRITE)
         .dst_stage_mask(Stage::TRANSFER)
         .dst_access_mask(Access::TRANSFER_READ)];
-    // SAFETY: the caller's command buffer is recording.
-    unsafe {
-        device
-            .raw
-            .cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().memory_barriers(&barriers))
-    };
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
 }
 
 /// Makes what transfers wrote to buffers readable by the host after the submission.
@@ -350,10 +352,49 @@ pub fn transfer_to_host(device: &Device, commands: vk::CommandBuffer) {
         .src_access_mask(Access::TRANSFER_WRITE | Access::SHADER_STORAGE_WRITE)
         .dst_stage_mask(Stage::HOST)
         .dst_access_mask(Access::HOST_READ)];
-    // SAFETY: the caller's command buffer is recording.
-    unsafe {
-        device
-            .raw
-            .cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().memory_barriers(&barriers))
-    };
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
+}
+
+/// What transfers wrote to bytes `range` of a buffer goes to another API on the same device, from `family`.
+pub fn release_buffer_to_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    range: Range<u64>,
+    family: u32,
+) {
+    let barriers = [of_buffer(buffer, range)
+        .src_stage_mask(Stage::TRANSFER)
+        .src_access_mask(Access::TRANSFER_WRITE)
+        .src_queue_family_index(family)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)];
+    let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
+    record(device, commands, &dependency);
+}
+
+/// What another API wrote to bytes `range` of a buffer comes back to `family`, to be copied from.
+pub fn acquire_buffer_from_external(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    range: Range<u64>,
+    family: u32,
+) {
+    // ALL_COMMANDS is where submissions wait for the other API's semaphore, so the transfer of ownership comes after it.
+    let barriers = [of_buffer(buffer, range)
+        .src_stage_mask(Stage::ALL_COMMANDS)
+        .dst_stage_mask(Stage::TRANSFER)
+        .dst_access_mask(Access::TRANSFER_READ)
+        .src_queue_family_index(vk::QUEUE_FAMILY_EXTERNAL)
+        .dst_queue_family_index(family)];
+    let dependency = vk::DependencyInfo::default().buffer_memory_barriers(&barriers);
+    record(device, commands, &dependency);
+}
+
+fn of_buffer(buffer: vk::Buffer, range: Range<u64>) -> vk::BufferMemoryBarrier2<'static> {
+    vk::BufferMemoryBarrier2::default()
+        .buffer(buffer)
+        .offset(range.start)
+        .size(range.end - range.start)
 }

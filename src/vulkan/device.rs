@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ash::{ext, khr, vk};
+use ash::{ext, khr, nvx, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
@@ -16,6 +16,8 @@ pub struct DeviceRequest {
     pub export: bool,
     /// A swapchain will be made.
     pub swapchain: bool,
+    /// CUDA kernels will be launched inside command buffers (`VK_NVX_binary_import`, `VK_NVX_image_view_handle`).
+    pub kernels_in_queue: bool,
 }
 
 impl DeviceRequest {
@@ -27,6 +29,9 @@ impl DeviceRequest {
         }
         if self.swapchain {
             names.push(khr::swapchain::NAME);
+        }
+        if self.kernels_in_queue {
+            names.extend([nvx::binary_import::NAME, nvx::image_view_handle::NAME]);
         }
         names
     }

@@ -16,6 +16,7 @@ mod error;
 mod graphics_pipeline;
 mod image;
 mod instance;
+pub mod ownership;
 mod physical;
 mod pipeline;
 mod query;

@@ -1,0 +1,170 @@
+//! What an example needs around it: a GPU that both APIs see, under validation, and a word at the end.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+
+use crate::cli::{Machine, ProcessorChoice, Request};
+use crate::cuda::{CudaContext, CudaDevice, CudaStream, Function, Module, ResultExt, compile};
+use crate::interop::SharedTimeline;
+use crate::vulkan::barrier::transfer_to_host;
+use crate::vulkan::{CommandPool, Device, Timeline, TimelineWait};
+
+/// How an example went.
+#[derive(Debug)]
+pub enum Verdict {
+    /// What was proven, with figures. Exit code 0.
+    Pass(String),
+    /// Why it cannot run on this machine. Exit code 77, which test harnesses take for "skipped".
+    Skip(String),
+}
+
+/// The exit code of a skipped example.
+pub const SKIPPED: u8 = 77;
+
+/// Far more than any hand-over of an example takes: past it a signal is missing.
+pub const ROUND_TRIP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs an example, prints `PASS`, `SKIP` or `FAIL` with its name and what it says, and gives the exit code.
+pub fn conclude(name: &str, run: impl FnOnce() -> anyhow::Result<Verdict>) -> ExitCode {
+    match run() {
+        Ok(Verdict::Pass(figures)) => {
+            println!("PASS {name}: {figures}");
+            ExitCode::SUCCESS
+        }
+        Ok(Verdict::Skip(reason)) => {
+            println!("SKIP {name}: {reason}");
+            ExitCode::from(SKIPPED)
+        }
+        Err(error) => {
+            println!("FAIL {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One GPU, seen by both APIs. The validation layer is on where it is installed.
+pub struct Pair {
+    /// A stream of the CUDA side.
+    pub stream: Arc<CudaStream>,
+    /// The CUDA side, bound to this thread.
+    pub context: Arc<CudaContext>,
+    /// The CUDA side as its driver describes it.
+    pub cuda: CudaDevice,
+    /// The Vulkan side.
+    pub device: Arc<Device>,
+    machine: Machine,
+}
+
+impl Pair {
+    /// Opens the first GPU that both APIs see and share timelines on; `Err` inside: why there is none.
+    ///
+    /// # Errors
+    /// There is one, and it does not open.
+    pub fn open() -> anyhow::Result<Result<Self, String>> {
+        let request = Request {
+            validate_if_present: true,
+            ..Request::offscreen(ProcessorChoice::Auto)
+        };
+        let machine = match Machine::open(&request, None) {
+            Ok(machine) => machine,
+            Err(error) => return Ok(Err(format!("no Vulkan device: {error:#}").replace('\n', " "))),
+        };
+        let Some((driver, cuda)) = machine.cuda.clone() else {
+            let reason = machine.without_cuda.clone().unwrap_or_default();
+            return Ok(Err(reason.lines().next().unwrap_or_default().to_owned()));
+        };
+        let context = driver.context(&cuda)?;
+        let stream = context.new_stream().during(|| "create a stream")?;
+        Ok(Ok(Self {
+            stream,
+            context,
+            cuda,
+            device: Arc::clone(&machine.device),
+            machine,
+        }))
+    }
+
+    /// Compiles CUDA C++ for this GPU and finds its kernels.
+    ///
+    /// # Errors
+    /// No compiler, or errors in the source.
+    pub fn kernels<const N: usize>(
+        &self,
+        name: &str,
+        source: &str,
+        entries: [&str; N],
+    ) -> anyhow::Result<[Function; N]> {
+        // PTX for the oldest GPU that CUDA 13 knows loads on all newer ones.
+        let ptx = compile(name, source, (7, 5), &["--std=c++17"])?;
+        let module = Module::load(&self.context, &ptx, name)?;
+        let functions = entries
+            .iter()
+            .map(|entry| module.function(entry))
+            .collect::<Result<Vec<_>, _>>()?;
+        functions
+            .try_into()
+            .map_err(|_| anyhow::anyhow!("as many functions as entries"))
+    }
+
+    /// Hands something to CUDA and back, and waits for it: Vulkan submits what `write` records, CUDA's stream waits for that
+    /// before what `process` enqueues, and Vulkan's queue waits for that before what `read` records. Between the steps only
+    /// timelines wait, not the host. What `read` copied for the host is there, and both sides are idle, when this returns:
+    /// also after a failure, so that what they used may be dropped.
+    ///
+    /// # Errors
+    /// A failed call, or CUDA did not hand back within [`ROUND_TRIP_LIMIT`].
+    pub fn round_trip(
+        &self,
+        write: impl FnOnce(vk::CommandBuffer),
+        process: impl FnOnce(&CudaStream) -> anyhow::Result<()>,
+        read: impl FnOnce(vk::CommandBuffer),
+    ) -> anyhow::Result<()> {
+        let (device, queue) = (&self.device, self.device.scene_queue);
+        let to_cuda = Timeline::new(device, "to CUDA", true)?;
+        let to_vulkan = Timeline::new(device, "to Vulkan", true)?;
+        let finished = Timeline::new(device, "finished", false)?;
+        let cuda_waits = SharedTimeline::import(device, &self.context, &to_cuda)?;
+        let cuda_signals = SharedTimeline::import(device, &self.context, &to_vulkan)?;
+        let writing = CommandPool::new(device, queue, "write")?;
+        let reading = CommandPool::new(device, queue, "read")?;
+        let steps = || {
+            write(writing.begin()?);
+            writing.end()?;
+            device.submit(queue, writing.commands, &[], &[to_cuda.at(1)])?;
+
+            cuda_waits.wait(&self.stream, 1)?;
+            process(&self.stream)?;
+            cuda_signals.signal(&self.stream, 1)?;
+
+            read(reading.begin()?);
+            transfer_to_host(device, reading.commands);
+            reading.end()?;
+            device.submit(queue, reading.commands, &[to_vulkan.at(1)], &[finished.at(1)])?;
+            if finished.wait(1, ROUND_TRIP_LIMIT)? == TimelineWait::TimedOut {
+                // In CUDA's place, so that the queue can become idle.
+                to_vulkan.signal(1)?;
+                anyhow::bail!("CUDA did not hand back within {ROUND_TRIP_LIMIT:?}");
+            }
+            Ok(())
+        };
+        let outcome = steps();
+        let idle = self.finish();
+        outcome.and(idle)
+    }
+
+    /// Waits until both sides are idle, and for no message of the validation layer.
+    ///
+    /// # Errors
+    /// The layer counted errors, or a side failed.
+    pub fn finish(&self) -> anyhow::Result<()> {
+        // Both are waited for, also when one failed: their objects are dropped next.
+        let cuda = self.stream.synchronize().during(|| "wait for the stream");
+        let vulkan = self.device.wait_idle();
+        cuda?;
+        vulkan?;
+        self.machine.check_validation()
+    }
+}
