@@ -37,7 +37,7 @@ const HEIGHT: u32 = 120;
 const FRAMES: u64 = 50;
 const LIMIT: Duration = Duration::from_secs(10);
 /// Set for the child: its standard input is the socket.
-const CHILD: &str = "HANDOVER_EXAMPLE_CHILD";
+pub const CHILD: &str = "HANDOVER_EXAMPLE_CHILD";
 
 const KERNEL: &str = r#"
 extern "C" __global__ void add_place(unsigned long long surface, unsigned width, unsigned height, unsigned frame)
@@ -50,7 +50,8 @@ extern "C" __global__ void add_place(unsigned long long surface, unsigned width,
 }
 "#;
 
-fn main() -> ExitCode {
+/// The example as a program.
+pub fn main() -> ExitCode {
     if std::env::var_os(CHILD).is_none() {
         return conclude("child_process", run);
     }

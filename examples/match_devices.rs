@@ -23,11 +23,12 @@ use handover::proof::{Verdict, conclude};
 use handover::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
 
 /// Set for the child, to the UUID of the pair: it says what it sees of it, and nothing else.
-const CHILD: &str = "HANDOVER_MATCH_DEVICES_CHILD";
+pub const CHILD: &str = "HANDOVER_MATCH_DEVICES_CHILD";
 /// What the child says begins after this line. Before it may be what a host program prints.
 const ANSWER: &str = "what the child sees:";
 
-fn main() -> ExitCode {
+/// The example as a program.
+pub fn main() -> ExitCode {
     conclude("match_devices", run)
 }
 

@@ -31,6 +31,9 @@
 //!
 //! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}.
 
+// The examples name this crate, and are a part of its self-test.
+extern crate self as handover;
+
 pub mod app;
 pub mod cli;
 pub mod cuda;

@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod doctor;
+mod examples;
 mod log;
 mod options;
 mod output;
@@ -29,6 +30,9 @@ pub(crate) fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 
 /// Parses the arguments, runs the command, and says how it went: 0, 1 for the machine's failures, 2 for the user's.
 pub fn main() -> ExitCode {
+    if let Some(code) = examples::answer_as_child() {
+        return code;
+    }
     let cli = Cli::parse();
     log::start(cli.verbose);
     let result = match cli.command {

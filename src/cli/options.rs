@@ -88,6 +88,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// Every example of the interop library.
+    Interop,
 }
 
 /// Who runs the chain.

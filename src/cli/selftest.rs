@@ -10,9 +10,11 @@ use crate::interop::open_descriptors;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::kernels::{BrokenPixels, Chain, Effect, Plan, catalogue, compare, random_image};
 use crate::process::CudaOnce;
+use crate::proof::Verdict;
 use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settings, View};
 use crate::scene::{Camera, SceneFrame};
 
+use super::examples;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
 use super::setup::{Machine, Request};
@@ -48,6 +50,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         SelftestPart::Withheld,
         SelftestPart::Tags,
         SelftestPart::Resizes,
+        SelftestPart::Interop,
     ];
     let parts = if options.parts.is_empty() {
         &all[..]
@@ -64,6 +67,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
+            SelftestPart::Interop => interop(&machine),
         };
         let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
         failures += usize::from(matches!(outcome, Failed(_)));
@@ -318,6 +322,29 @@ fn tags(machine: &Machine, frames: u64) -> anyhow::Result<Outcome> {
         Some(fault) => Failed(fault),
         None => Passed(format!("{frames} frames of {width}x{height}: 0 stale, 0 torn")),
     })
+}
+
+/// The examples of the interop library, each with its own word.
+fn interop(machine: &Machine) -> anyhow::Result<Outcome> {
+    if machine.cuda.is_none() {
+        return Ok(Skipped("there is nothing to share without CUDA".into()));
+    }
+    let (mut lines, mut failed) = (Vec::new(), 0);
+    for (name, run) in examples::ALL {
+        let (word, text) = match run() {
+            Ok(Verdict::Pass(figures)) => ("PASS", figures),
+            Ok(Verdict::Skip(reason)) => ("SKIP", reason),
+            Err(error) => ("FAIL", format!("{error:#}")),
+        };
+        failed += usize::from(word == "FAIL");
+        lines.push(format!("{word}  {name:<18}  {text}"));
+    }
+    let text = format!(
+        "{} examples, {failed} failed\n{}",
+        examples::ALL.len(),
+        lines.join("\n")
+    );
+    Ok(if failed == 0 { Passed(text) } else { Failed(text) })
 }
 
 /// Frames between resizes: images, imports and numbers are made anew, and no descriptor stays open.

@@ -1,4 +1,4 @@
-//! Barriers by intent. Access and stage masks live here and nowhere else.
+//! Barriers by intent. Access and stage masks live here, and for copies of whole images and buffers in [`super::ownership`].
 
 use std::ops::Range;
 
@@ -7,39 +7,21 @@ use ash::vk;
 use super::Device;
 use super::image::COLOR;
 
-/// A barrier on one image: what must be finished, what waits for it.
-#[derive(Debug, Clone, Copy)]
-struct Transition {
-    image: vk::Image,
-    aspect: vk::ImageAspectFlags,
-    from: (vk::PipelineStageFlags2, vk::AccessFlags2, vk::ImageLayout, u32),
-    to: (vk::PipelineStageFlags2, vk::AccessFlags2, vk::ImageLayout, u32),
-}
-
-impl Transition {
-    fn barrier(self) -> vk::ImageMemoryBarrier2<'static> {
-        let (src_stage, src_access, old_layout, src_family) = self.from;
-        let (dst_stage, dst_access, new_layout, dst_family) = self.to;
-        vk::ImageMemoryBarrier2::default()
-            .image(self.image)
-            .subresource_range(vk::ImageSubresourceRange {
-                aspect_mask: self.aspect,
-                ..COLOR
-            })
-            .src_stage_mask(src_stage)
-            .src_access_mask(src_access)
-            .old_layout(old_layout)
-            .src_queue_family_index(src_family)
-            .dst_stage_mask(dst_stage)
-            .dst_access_mask(dst_access)
-            .new_layout(new_layout)
-            .dst_queue_family_index(dst_family)
-    }
-}
-
 use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
 
+/// Before or after a barrier: stages, accesses, layout, owner.
+type Side = (Stage, Access, Layout, u32);
+
 const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
+
+/// The other API's side of a transfer of ownership. Its half is the semaphore, with which ALL_COMMANDS chains: without a
+/// stage the change of owner would be ordered after nothing.
+const EXTERNAL: Side = (
+    Stage::ALL_COMMANDS,
+    Access::NONE,
+    Layout::GENERAL,
+    vk::QUEUE_FAMILY_EXTERNAL,
+);
 
 /// How scenes write their images.
 const WRITERS: Stage = Stage::from_raw(Stage::COLOR_ATTACHMENT_OUTPUT.as_raw() | Stage::COMPUTE_SHADER.as_raw());
@@ -70,16 +52,23 @@ impl Barriers {
         }
     }
 
-    fn push(mut self, image: vk::Image, from: (Stage, Access, Layout, u32), to: (Stage, Access, Layout, u32)) -> Self {
-        self.0.push(
-            Transition {
-                image,
-                aspect: vk::ImageAspectFlags::COLOR,
-                from,
-                to,
-            }
-            .barrier(),
-        );
+    fn push(self, image: vk::Image, from: Side, to: Side) -> Self {
+        self.push_aspect(image, vk::ImageAspectFlags::COLOR, from, to)
+    }
+
+    fn push_aspect(mut self, image: vk::Image, aspect_mask: vk::ImageAspectFlags, from: Side, to: Side) -> Self {
+        let barrier = vk::ImageMemoryBarrier2::default()
+            .image(image)
+            .subresource_range(vk::ImageSubresourceRange { aspect_mask, ..COLOR })
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .old_layout(from.2)
+            .src_queue_family_index(from.3)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)
+            .new_layout(to.2)
+            .dst_queue_family_index(to.3);
+        self.0.push(barrier);
         self
     }
 
@@ -104,7 +93,7 @@ impl Barriers {
 
     /// The old contents are given up; the image will be the depth attachment. It is used again by the next frame of the
     /// same queue, so the last frame's tests must have finished.
-    pub fn discard_for_depth(mut self, image: vk::Image) -> Self {
+    pub fn discard_for_depth(self, image: vk::Image) -> Self {
         let stages = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
         let write = Access::DEPTH_STENCIL_ATTACHMENT_WRITE;
         let from = (stages, write, Layout::UNDEFINED, SAME);
@@ -114,20 +103,11 @@ impl Barriers {
             Layout::DEPTH_ATTACHMENT_OPTIMAL,
             SAME,
         );
-        self.0.push(
-            Transition {
-                image,
-                aspect: vk::ImageAspectFlags::DEPTH,
-                from,
-                to,
-            }
-            .barrier(),
-        );
-        self
+        self.push_aspect(image, vk::ImageAspectFlags::DEPTH, from, to)
     }
 
     /// A depth image (a shadow map) goes from being written to being sampled in fragment shaders.
-    pub fn depth_to_sampled(mut self, image: vk::Image) -> Self {
+    pub fn depth_to_sampled(self, image: vk::Image) -> Self {
         let from = (
             Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS,
             Access::DEPTH_STENCIL_ATTACHMENT_WRITE,
@@ -140,34 +120,16 @@ impl Barriers {
             Layout::DEPTH_READ_ONLY_OPTIMAL,
             SAME,
         );
-        self.0.push(
-            Transition {
-                image,
-                aspect: vk::ImageAspectFlags::DEPTH,
-                from,
-                to,
-            }
-            .barrier(),
-        );
-        self
+        self.push_aspect(image, vk::ImageAspectFlags::DEPTH, from, to)
     }
 
     /// A sampled depth image (a shadow map) is given up to be written again by the same queue's next frame.
-    pub fn sampled_to_depth(mut self, image: vk::Image) -> Self {
+    pub fn sampled_to_depth(self, image: vk::Image) -> Self {
         let stages = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
         let from = (Stage::FRAGMENT_SHADER, Access::NONE, Layout::UNDEFINED, SAME);
         let access = Access::DEPTH_STENCIL_ATTACHMENT_WRITE | Access::DEPTH_STENCIL_ATTACHMENT_READ;
         let to = (stages, access, Layout::DEPTH_ATTACHMENT_OPTIMAL, SAME);
-        self.0.push(
-            Transition {
-                image,
-                aspect: vk::ImageAspectFlags::DEPTH,
-                from,
-                to,
-            }
-            .barrier(),
-        );
-        self
+        self.push_aspect(image, vk::ImageAspectFlags::DEPTH, from, to)
     }
 
     /// A colour attachment of this pass becomes a texture of the next.
@@ -202,11 +164,7 @@ impl Barriers {
     /// What the scene wrote (attachments or compute) goes to another API on the same device. Its queues are a family of
     /// their own to Vulkan, so this is a transfer of ownership from `family`.
     pub fn release_to_external(self, image: vk::Image, family: u32) -> Self {
-        self.push(
-            image,
-            (WRITERS, WRITTEN, Layout::GENERAL, family),
-            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
-        )
+        self.push(image, (WRITERS, WRITTEN, Layout::GENERAL, family), EXTERNAL)
     }
 
     /// An image goes to another API without contents: all of it will be written there.
@@ -222,7 +180,7 @@ impl Barriers {
     pub fn acquire_from_external(self, image: vk::Image, family: u32) -> Self {
         self.push(
             image,
-            (Stage::NONE, Access::NONE, Layout::GENERAL, vk::QUEUE_FAMILY_EXTERNAL),
+            EXTERNAL,
             (
                 Stage::COMPUTE_SHADER,
                 Access::SHADER_SAMPLED_READ,
