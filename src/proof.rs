@@ -10,7 +10,7 @@ use crate::cli::{Machine, ProcessorChoice, Request};
 use crate::cuda::{CudaContext, CudaDevice, CudaStream, Function, Module, ResultExt, compile};
 use crate::interop::SharedTimeline;
 use crate::vulkan::barrier::transfer_to_host;
-use crate::vulkan::{CommandPool, Device, Timeline, TimelineWait};
+use crate::vulkan::{CommandPool, Device, Instance, InstanceRequest, Timeline, TimelineWait};
 
 /// How an example went.
 #[derive(Debug)]
@@ -64,8 +64,26 @@ impl Pair {
     /// # Errors
     /// There is one, and it does not open.
     pub fn open() -> anyhow::Result<Result<Self, String>> {
+        Self::open_named(None)
+    }
+
+    /// Opens every GPU that both APIs see and share timelines on, in Vulkan's order.
+    ///
+    /// # Errors
+    /// There is one, and it does not open.
+    pub fn open_all() -> anyhow::Result<Vec<Self>> {
+        let instance = Instance::new(&InstanceRequest::default());
+        let count = instance
+            .and_then(|instance| Ok(instance.physical_devices()?.len()))
+            .unwrap_or(0);
+        let pairs = (0..count).map(|index| Self::open_named(Some(index.to_string())));
+        pairs.filter_map(|pair| pair.map(Result::ok).transpose()).collect()
+    }
+
+    fn open_named(gpu: Option<String>) -> anyhow::Result<Result<Self, String>> {
         let request = Request {
             validate_if_present: true,
+            gpu,
             ..Request::offscreen(ProcessorChoice::Auto)
         };
         let machine = match Machine::open(&request, None) {

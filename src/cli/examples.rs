@@ -26,6 +26,7 @@ examples! {
     binary_semaphore: "../../examples/binary_semaphore.rs",
     ownership: "../../examples/ownership.rs",
     child_process: "../../examples/child_process.rs",
+    several_gpus: "../../examples/several_gpus.rs",
     in_queue: "../../examples/in_queue.rs",
 }
 

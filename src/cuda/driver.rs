@@ -78,6 +78,7 @@ const SYMBOLS: &[&str] = &[
     "cuMemSetAccess",
     "cuMemUnmap",
     "cuMemcpy2D_v2",
+    "cuMemcpyPeerAsync",
     "cuMipmappedArrayDestroy",
     "cuMipmappedArrayGetLevel",
     "cuModuleGetFunction",

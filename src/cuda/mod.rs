@@ -19,6 +19,7 @@ mod event;
 mod launch;
 mod link;
 mod module;
+mod peer;
 mod stamp;
 mod views;
 
@@ -30,6 +31,7 @@ pub use event::Event;
 pub use launch::{is_idle, launch};
 pub use link::link;
 pub use module::{Function, Module};
+pub use peer::copy_to_peer;
 pub use stamp::Stamps;
 pub use views::ImageViews;
 
