@@ -161,6 +161,16 @@ fn record(
         .new_layout(vk::ImageLayout::GENERAL)
         .dst_stage_mask(vk::PipelineStageFlags2::TRANSFER)
         .dst_access_mask(vk::AccessFlags2::TRANSFER_WRITE)];
+    // A launch has no stage of its own: everything before it ends first, and what comes after waits for everything.
+    let to_copy = [vk::ImageMemoryBarrier2::default()
+        .image(image.raw)
+        .subresource_range(range)
+        .old_layout(vk::ImageLayout::GENERAL)
+        .new_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL)
+        .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+        .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
+        .dst_stage_mask(vk::PipelineStageFlags2::TRANSFER)
+        .dst_access_mask(vk::AccessFlags2::TRANSFER_READ)];
     let color = vk::ClearColorValue { uint32: [frame; 4] };
     // SAFETY: recording; image, buffer and kernel live until the frame has ended, which the host waits for.
     unsafe {
@@ -170,11 +180,11 @@ fn record(
             &vk::DependencyInfo::default().image_memory_barriers(&to_general),
         );
         raw.cmd_clear_color_image(commands, image.raw, vk::ImageLayout::GENERAL, &color, &[range]);
-        // A launch has no stage of its own: everything before it ends first, everything after it waits.
         everything(device, commands);
         kernel.launch(commands, surface);
-        everything(device, commands);
-        raw.cmd_copy_image_to_buffer(commands, image.raw, vk::ImageLayout::GENERAL, texels.raw, &region);
+        raw.cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().image_memory_barriers(&to_copy));
+        let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+        raw.cmd_copy_image_to_buffer(commands, image.raw, layout, texels.raw, &region);
     }
     transfer_to_host(device, commands);
     Ok(pool.end()?)
