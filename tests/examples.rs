@@ -29,7 +29,9 @@ fn every_example_ends_as_this_machine_lets_it() {
     names.sort();
     assert!(!names.is_empty());
     for name in names {
-        let output = Command::new(folder().join(&name)).output().unwrap();
+        let output = Command::new(folder().join(&name))
+            .output()
+            .unwrap_or_else(|error| panic!("{name}: {error}: `cargo build --examples` makes it"));
         let (stdout, stderr) = (
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr),
