@@ -154,7 +154,7 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "frame",
         unit: Unit::Number,
-        definition: "The frame's number, from 1; the value of all three timelines.",
+        definition: "The frame's number, from 1; the value of every timeline.",
         present_mon: None,
         read: |record, _| Cell::Number(record.frame),
     },
