@@ -10,6 +10,7 @@ pub mod columns;
 pub mod frames_csv;
 pub mod history;
 pub mod record;
+pub mod spans;
 pub mod statistics;
 pub mod table;
 
@@ -18,3 +19,4 @@ pub use clock::ClockRelation;
 pub use frames_csv::Sheet;
 pub use history::History;
 pub use record::{FrameRecord, milliseconds};
+pub use spans::{FrameSpans, HostWork, Interval, KernelSpan};

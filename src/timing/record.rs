@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::spans::FrameSpans;
+
 /// What one frame cost. All `_ms` fields are milliseconds.
 ///
 /// `None` says that this machine (or this run) cannot measure the value, or that the thing did not happen in this
@@ -58,6 +60,9 @@ pub struct FrameRecord {
     pub latency_ms: Option<f64>,
     /// How long the GPU executed work of this frame: scene, present pass, and the chain where it runs on the GPU.
     pub gpu_busy_ms: Option<f64>,
+
+    /// When each part ran.
+    pub spans: FrameSpans,
 }
 
 impl FrameRecord {
