@@ -16,6 +16,7 @@ mod error;
 mod graphics_pipeline;
 mod image;
 mod instance;
+mod memory;
 pub mod ownership;
 mod physical;
 mod pipeline;
