@@ -12,6 +12,11 @@ use crate::interop::SharedTimeline;
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::{CommandPool, Device, Instance, InstanceRequest, Timeline, TimelineWait};
 
+#[cfg(feature = "gl")]
+mod canvas;
+#[cfg(feature = "gl")]
+pub use canvas::Canvas;
+
 /// How an example went.
 #[derive(Debug)]
 pub enum Verdict {

@@ -106,6 +106,24 @@ impl SharedFormat {
         }
     }
 
+    /// OpenGL's name: its sized internal format.
+    #[cfg(feature = "gl")]
+    pub fn opengl(self) -> u32 {
+        match self {
+            Self::R8Unorm => glow::R8,
+            Self::Rg8Unorm => glow::RG8,
+            Self::Rgba8Unorm => glow::RGBA8,
+            Self::Rgba8Uint => glow::RGBA8UI,
+            Self::R16Float => glow::R16F,
+            Self::Rg16Float => glow::RG16F,
+            Self::Rgba16Float => glow::RGBA16F,
+            Self::R32Float => glow::R32F,
+            Self::Rg32Float => glow::RG32F,
+            Self::Rgba32Float => glow::RGBA32F,
+            Self::R32Uint => glow::R32UI,
+        }
+    }
+
     /// Bytes of a texel: those of Vulkan's format and of CUDA's are the same.
     pub fn texel_bytes(self) -> usize {
         let (format, channels) = self.cuda();

@@ -25,6 +25,8 @@ mod exported_image;
 mod external_memory;
 mod external_semaphore;
 mod format;
+#[cfg(feature = "gl")]
+pub mod gl;
 mod handle;
 mod imported_memory;
 mod shared_binary_semaphore;

@@ -112,6 +112,28 @@ impl SharedBinarySemaphore<Idle> {
     }
 }
 
+#[cfg(feature = "gl")]
+impl SharedBinarySemaphore<Idle> {
+    /// Exports it once more, for a third API.
+    pub(super) fn export(&self) -> Result<BinaryHandle, Error> {
+        let VulkanSemaphore { raw, name, device } = &self.both.vulkan;
+        Ok(BinaryHandle(export_semaphore(device, *raw, name)?))
+    }
+
+    /// A third API was made to signal it.
+    pub(super) fn signalled_elsewhere(self) -> SharedBinarySemaphore<Armed> {
+        self.into()
+    }
+}
+
+#[cfg(feature = "gl")]
+impl SharedBinarySemaphore<Armed> {
+    /// A third API was made to wait for it.
+    pub(super) fn waited_for_elsewhere(self) -> SharedBinarySemaphore<Idle> {
+        self.into()
+    }
+}
+
 impl SharedBinarySemaphore<Armed> {
     /// Vulkan waits for it: the half of a submission that must now be submitted.
     pub fn wait_by_vulkan(self) -> (vk::SemaphoreSubmitInfo<'static>, SharedBinarySemaphore<Idle>) {
