@@ -68,8 +68,10 @@ pub fn run() -> anyhow::Result<Verdict> {
     };
     let image = Image::new(device, description, "in-queue")?;
     let (bytes, to_host) = (u64::from(WIDTH * HEIGHT) * 4, vk::BufferUsageFlags::TRANSFER_DST);
+    let kernel = QueueKernel::new(device, &cubin, "add_place")?;
     let frames = Frames {
-        kernel: QueueKernel::new(device, &cubin, "add_place")?,
+        surface: kernel.surface_of(image.view),
+        kernel,
         texels: Buffer::new(device, bytes, to_host, BufferMemory::ReadBack, "texels")?,
         pool: CommandPool::new(device, queue, "frame")?,
         image,
@@ -102,6 +104,8 @@ pub fn run() -> anyhow::Result<Verdict> {
 /// What a frame uses, one frame after the other.
 struct Frames {
     kernel: QueueKernel,
+    /// The image, as the kernel takes it.
+    surface: u64,
     texels: Buffer,
     pool: CommandPool,
     image: Image,
@@ -116,7 +120,7 @@ impl Frames {
         clear(device, commands, (image, COLOR), number);
         Barriers::new().transfer_to_kernel(image).record(device, commands);
 
-        let surface = self.kernel.surface_of(self.image.view).to_ne_bytes();
+        let surface = self.surface.to_ne_bytes();
         let (width, height) = (WIDTH.to_ne_bytes(), HEIGHT.to_ne_bytes());
         // SAFETY: recording; a surface and two unsigned integers, as the kernel declares; the image lives until the frame
         // has ended, which the host waits for.
