@@ -233,6 +233,38 @@ pub fn leaves_no_descriptor<T>(mut round: impl FnMut() -> anyhow::Result<T>) -> 
     Ok((result, before))
 }
 
+/// Compares the 32-bit words of a buffer with what each must be, by its index; gives how many there are. `place` says for the
+/// message where a word is.
+///
+/// ```
+/// use handover::proof::expect_words;
+///
+/// let bytes: Vec<u8> = [0u32, 3, 7].iter().flat_map(|word| word.to_ne_bytes()).collect();
+/// let wrong = expect_words(&bytes, |index| 3 * index, |index| format!("row 5, word {index}")).unwrap_err();
+/// assert_eq!(wrong.to_string(), "row 5, word 2: expected 0x00000006, found 0x00000007");
+/// assert_eq!(expect_words(&bytes[..8], |index| 3 * index, |_| String::new()).unwrap(), 2);
+/// ```
+///
+/// # Errors
+/// The first word that differs; or there is none.
+pub fn expect_words(
+    bytes: &[u8],
+    expected: impl Fn(u32) -> u32,
+    place: impl Fn(u32) -> String,
+) -> anyhow::Result<usize> {
+    let words = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+    for (index, found) in (0..).zip(words) {
+        let expected = expected(index);
+        if found != expected {
+            anyhow::bail!("{}: expected {expected:#010x}, found {found:#010x}", place(index));
+        }
+    }
+    anyhow::ensure!(bytes.len() >= 4, "there are no words to compare");
+    Ok(bytes.len() / 4)
+}
+
 /// Asks both drivers what they see.
 ///
 /// # Errors
