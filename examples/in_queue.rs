@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use ash::vk;
 use handover::cuda::{compile, link};
-use handover::proof::{Pair, Verdict, conclude};
+use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::discard_for_copies;
 use handover::vulkan::transfer::{clear, copy_to_buffer};
@@ -84,14 +84,9 @@ pub fn run() -> anyhow::Result<Verdict> {
         device.submit(queue, frames.pool.commands, &[], &[done.at(frame)])?;
         let wait = done.wait(frame, Duration::from_secs(10))?;
         ensure!(wait == TimelineWait::Reached, "frame {frame} did not end");
-        let texels: &[u32] = bytemuck::cast_slice(frames.texels.bytes());
-        for (place, texel) in (0..).zip(texels) {
-            let expected = frame as u32 * 65536 + place;
-            ensure!(
-                *texel == expected,
-                "frame {frame}, texel {place}: {texel} instead of {expected}"
-            );
-        }
+        let expected = |place| frame as u32 * 65536 + place;
+        let place = |place| format!("frame {frame}, texel {place}");
+        expect_words(frames.texels.bytes(), expected, place)?;
     }
     let microseconds = started.elapsed().as_secs_f64() * 1e6 / FRAMES as f64;
     pair.finish()?;
