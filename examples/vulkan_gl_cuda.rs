@@ -14,18 +14,17 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
 use handover::interop::gl::{BinarySemaphore, Context, ImportedTexture, ImportedTimeline, Texture, TextureLayout};
-use handover::interop::{
-    SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline, open_descriptors,
-};
-use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude};
+use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline};
+use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
+use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
 use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait};
-use vk::{BufferUsageFlags as BufferUsage, ImageLayout as Layout, ImageUsageFlags as Usage};
+use vk::{BufferUsageFlags as BufferUsage, ImageUsageFlags as Usage};
 
 const ROUNDS: u32 = 100;
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 64, height: 32 };
@@ -39,12 +38,13 @@ __device__ unsigned mixed(unsigned bits) {
     return bits ^ bits >> 16;
 }
 
-extern "C" __global__ void check_and_change(cudaSurfaceObject_t image, unsigned width, unsigned height, unsigned round,
-                                            unsigned *report) {
+struct Round { unsigned width, height, number; };
+
+extern "C" __global__ void check_and_change(cudaSurfaceObject_t image, Round round, unsigned *report) {
     unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
+    if (x >= round.width || y >= round.height) return;
     unsigned texel = surf2Dread<unsigned>(image, x * 4, y);
-    atomicAdd(report + (texel != mixed((round * height + y) * width + x)), 1u);
+    atomicAdd(report + (texel != mixed((round.number * round.height + y) * round.width + x)), 1u);
     surf2Dwrite(~texel, image, x * 4, y);
 }
 "#;
@@ -82,14 +82,9 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(error) => return Ok(Verdict::Skip(error.to_string().replace('\n', " "))),
     };
     let [kernel] = pair.kernels("vulkan_gl_cuda", KERNEL, ["check_and_change"])?;
-    // Drivers open descriptors of their own when something is first used, and keep them: so the second time is measured.
-    rounds(&pair, &opengl, &kernel)?;
-    let before = open_descriptors()?;
-    rounds(&pair, &opengl, &kernel)?;
-    let after = open_descriptors()?;
-    ensure!(before == after, "{before} descriptors were open before, {after} after");
+    let ((), descriptors) = leaves_no_descriptor(|| rounds(&pair, &opengl, &kernel))?;
     Ok(Verdict::Pass(format!(
-        "{ROUNDS} rounds of Vulkan, CUDA and OpenGL ({}) without a host wait, {} texels right in each; {after} descriptors open \
+        "{ROUNDS} rounds of Vulkan, CUDA and OpenGL ({}) without a host wait, {} texels right in each; {descriptors} descriptors open \
          before and after",
         opengl.renderer(),
         TEXELS
@@ -131,58 +126,52 @@ fn rounds(pair: &Pair, opengl: &Rc<Context>, kernel: &Function) -> anyhow::Resul
     let canvas = Canvas::new(opengl, VERTEX_SHADER, FRAGMENT_SHADER)?;
 
     let part = (image.vulkan.raw, description.range());
-    let layers = vk::ImageSubresourceLayers::default()
-        .aspect_mask(vk::ImageAspectFlags::COLOR)
-        .layer_count(1);
-    let region = vk::BufferImageCopy::default()
-        .image_subresource(layers)
-        .image_extent(EXTENT.into());
+    let [region] = description.copy_regions()[..] else {
+        bail!("an image of one level has one region");
+    };
     let mut pools = Vec::new();
     for round in 0..ROUNDS {
         let pool = CommandPool::new(device, queue, "write")?;
         let commands = pool.begin()?;
         discard_for_copies(device, commands, part);
         let region = region.buffer_offset(u64::from(round * TEXELS * 4));
-        // SAFETY: recording; the buffer has the round's pattern; both outlive the submission. The report is cleared once.
-        unsafe {
-            let raw = &device.raw;
-            raw.cmd_copy_buffer_to_image(commands, upload.raw, part.0, Layout::TRANSFER_DST_OPTIMAL, &[region]);
-            if round == 0 {
-                raw.cmd_fill_buffer(commands, report.raw, 0, 8, 0);
-            }
+        regions_from_buffer(device, commands, upload.raw, part.0, &[region]);
+        if round == 0 {
+            fill(device, commands, report.raw, 0..8, 0);
         }
-        let buffers = [report.raw];
-        release_to_external(
-            device,
-            commands,
-            queue.family,
-            &[part],
-            &buffers[usize::from(round > 0)..],
-        );
+        // The report is CUDA's from the first round on, the image in each.
+        let given_once = [report.raw];
+        let given = &given_once[usize::from(round > 0)..];
+        release_to_external(device, commands, queue.family, &[part], given);
         pool.end()?;
         let (signal, armed) = to_cuda.signal_by_vulkan();
         device.submit(queue, pool.commands, &[drawn.at(round.into())], &[signal])?;
         pools.push(pool);
 
         to_cuda = armed.wait_by_cuda(&pair.stream)?;
-        let (surface, address) = (image.views().surface.to_ne_bytes(), report.address.to_ne_bytes());
-        let numbers = [EXTENT.width, EXTENT.height, round].map(u32::to_ne_bytes);
-        let [width, height, number] = &numbers;
-        let arguments: [&[u8]; 5] = [&surface, width, height, number, &address];
+        let numbers = [EXTENT.width, EXTENT.height, round];
+        let arguments: [&[u8]; 3] = [
+            &image.views().surface.to_ne_bytes(),
+            bytemuck::cast_slice(&numbers),
+            &report.address.to_ne_bytes(),
+        ];
         // SAFETY: the kernel's arguments; image and report live until `pair.finish`.
         unsafe { launch(&pair.stream, kernel, [EXTENT.width, EXTENT.height], [16, 8], &arguments) }?;
         let armed = to_opengl.signal_by_cuda(&pair.stream)?;
 
         let general = [(texture.raw, TextureLayout::General)];
         to_opengl = armed.wait_by_opengl(&general)?;
-        let place = vk::Rect2D {
-            offset: vk::Offset2D {
-                x: 0,
-                y: (round * EXTENT.height) as i32,
-            },
-            extent: EXTENT,
+        let offset = vk::Offset2D {
+            x: 0,
+            y: (round * EXTENT.height) as i32,
         };
-        canvas.draw(texture.raw, pictures.raw, place, None, 3)?;
+        canvas.draw(
+            texture.raw,
+            pictures.raw,
+            vk::Rect2D { offset, extent: EXTENT },
+            None,
+            3,
+        )?;
         opengl_drawn.signal(u64::from(round) + 1, &general)?;
     }
 
@@ -190,23 +179,8 @@ fn rounds(pair: &Pair, opengl: &Rc<Context>, kernel: &Function) -> anyhow::Resul
     let finished = Timeline::new(device, "finished", false)?;
     let commands = last.begin()?;
     acquire_from_external(device, commands, queue.family, &[part], &[report.raw]);
-    // SAFETY: recording; the buffers have as many bytes, and outlive the submission.
-    unsafe {
-        let raw = &device.raw;
-        raw.cmd_copy_image_to_buffer(
-            commands,
-            part.0,
-            Layout::TRANSFER_SRC_OPTIMAL,
-            found_image.raw,
-            &[region],
-        );
-        raw.cmd_copy_buffer(
-            commands,
-            report.raw,
-            found_report.raw,
-            &[vk::BufferCopy::default().size(8)],
-        );
-    }
+    regions_to_buffer(device, commands, part.0, found_image.raw, &[region]);
+    copy_buffer(device, commands, (report.raw, 0), (found_report.raw, 0), 8);
     transfer_to_host(device, commands);
     last.end()?;
     device.submit(queue, commands, &[drawn.at(ROUNDS.into())], &[finished.at(1)])?;
@@ -222,32 +196,31 @@ fn rounds(pair: &Pair, opengl: &Rc<Context>, kernel: &Function) -> anyhow::Resul
     );
     opengl.check_messages()?;
 
-    let counts: Vec<u32> = bytemuck::pod_collect_to_vec(found_report.bytes());
-    ensure!(
-        counts == [ROUNDS * TEXELS, 0],
-        "CUDA saw {counts:?} texels as written and otherwise"
-    );
-    compare(
-        "OpenGL's pictures, one round below the other",
-        &patterns,
-        &canvas.read(all)?,
-    )?;
-    compare(
-        "Vulkan's image in the end",
-        &patterns[((ROUNDS - 1) * TEXELS) as usize..],
+    let seen = |index| [ROUNDS * TEXELS, 0][index as usize];
+    expect_words(found_report.bytes(), seen, |index| {
+        format!(
+            "texels that CUDA saw {}",
+            ["as Vulkan wrote them", "otherwise"][index as usize]
+        )
+    })?;
+    // CUDA makes of each texel its complement.
+    let complement = |index| !mixed(index);
+    expect_words(&canvas.read(all)?, complement, |index| {
+        format!("OpenGL's picture of round {}, {}", index / TEXELS, place(index))
+    })?;
+    let last = (ROUNDS - 1) * TEXELS;
+    expect_words(
         found_image.bytes(),
-    )
+        |index| complement(last + index),
+        |index| format!("Vulkan's image in the end, {}", place(index)),
+    )?;
+    Ok(())
 }
 
-/// CUDA makes of each texel its complement.
-fn compare(what: &str, written: &[u32], found: &[u8]) -> anyhow::Result<()> {
-    let found: Vec<u32> = bytemuck::pod_collect_to_vec(found);
-    for (index, (written, found)) in (0..).zip(written.iter().zip(found)) {
-        let (x, y, expected): (u32, u32, u32) = (index % EXTENT.width, index / EXTENT.width, !written);
-        ensure!(
-            found == expected,
-            "{what}, texel ({x}, {y}): expected {expected:#010x}, found {found:#010x}"
-        );
-    }
-    Ok(())
+fn place(index: u32) -> String {
+    format!(
+        "texel ({}, {})",
+        index % EXTENT.width,
+        index / EXTENT.width % EXTENT.height
+    )
 }

@@ -154,12 +154,6 @@ impl SharedBinarySemaphore<Idle> {
 
 #[cfg(feature = "gl")]
 impl SharedBinarySemaphore<Idle> {
-    /// Exports it once more, for a third API.
-    pub(super) fn export(&self) -> Result<BinaryHandle, Error> {
-        let VulkanSemaphore { raw, name, device } = &self.both.vulkan;
-        Ok(BinaryHandle(export_semaphore(device, *raw, name)?))
-    }
-
     /// A third API was made to signal it.
     pub(super) fn signalled_elsewhere(self) -> SharedBinarySemaphore<Armed> {
         self.into()
