@@ -15,6 +15,23 @@ use super::egl::{EglContext, first_device};
 use super::functions::{self, Functions, GetDevices, MemoryFunctions, SemaphoreFunctions, TimelineFunctions};
 
 /// An OpenGL context on one thread. Everything made on it keeps it alive.
+///
+/// CUDA guide, 4.19.1: which CUDA devices run a context, it is asked (`cuGLGetDevices`); which Vulkan device is the same GPU, the
+/// UUID says.
+///
+/// ```no_run
+/// use handover::interop::gl::Context;
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let driver = handover::cuda::Driver::load()?;
+///     println!("{}: {:?}", opengl.renderer(), opengl.cuda_devices(&driver)?);
+///     opengl.check_messages()?;
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct Context {
     gl: glow::Context,
     functions: Functions,
