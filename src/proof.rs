@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::cli::{Machine, ProcessorChoice, Request};
-use crate::cuda::{CudaContext, CudaDevice, CudaStream, Function, Module, ResultExt, compile};
-use crate::interop::SharedTimeline;
+use crate::cuda::{CudaContext, CudaDevice, CudaStream, Driver, Function, Module, ResultExt, compile};
+use crate::interop::{DeviceMatch, SharedTimeline, VisibleDevices};
 use crate::vulkan::barrier::transfer_to_host;
-use crate::vulkan::{CommandPool, Device, Instance, InstanceRequest, Timeline, TimelineWait};
+use crate::vulkan::{CommandPool, Device, DeviceRequest, Instance, InstanceRequest, Timeline, TimelineWait};
 
 /// How an example went.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ pub fn conclude(name: &str, run: impl FnOnce() -> anyhow::Result<Verdict>) -> Ex
     }
 }
 
-/// One GPU, seen by both APIs. The validation layer is on where it is installed.
+/// One GPU, opened in both APIs. The validation layer is on where it is installed.
 pub struct Pair {
     /// A stream of the CUDA side.
     pub stream: Arc<CudaStream>,
@@ -55,16 +54,38 @@ pub struct Pair {
     pub cuda: CudaDevice,
     /// The Vulkan side.
     pub device: Arc<Device>,
-    machine: Machine,
 }
 
+/// What a [`Pair`] is opened for where nothing else is said.
+const EXPORT: DeviceRequest = DeviceRequest {
+    export: true,
+    swapchain: false,
+    kernels_in_queue: false,
+};
+
 impl Pair {
-    /// Opens the first GPU that both APIs see and share timelines on; `Err` inside: why there is none.
+    /// Opens the first GPU that both APIs see and share timelines on, to share memory and semaphores; `Err` inside: why there
+    /// is none, in one line.
     ///
     /// # Errors
     /// There is one, and it does not open.
     pub fn open() -> anyhow::Result<Result<Self, String>> {
-        Self::open_named(None)
+        Self::open_for(&EXPORT)
+    }
+
+    /// The same for what `request` asks of the Vulkan device.
+    ///
+    /// # Errors
+    /// As [`Pair::open`].
+    pub fn open_for(request: &DeviceRequest) -> anyhow::Result<Result<Self, String>> {
+        let (driver, instance, visible) = match look() {
+            Ok(found) => found,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        match DeviceMatch::find(visible, None, request) {
+            Ok(gpu) => Self::open_match(&driver, &instance, gpu, request).map(Ok),
+            Err(reason) => Ok(Err(reason.to_string().replace('\n', " "))),
+        }
     }
 
     /// Opens every GPU that both APIs see and share timelines on, in Vulkan's order.
@@ -72,37 +93,29 @@ impl Pair {
     /// # Errors
     /// There is one, and it does not open.
     pub fn open_all() -> anyhow::Result<Vec<Self>> {
-        let instance = Instance::new(&InstanceRequest::default());
-        let count = instance
-            .and_then(|instance| Ok(instance.physical_devices()?.len()))
-            .unwrap_or(0);
-        let pairs = (0..count).map(|index| Self::open_named(Some(index.to_string())));
-        pairs.filter_map(|pair| pair.map(Result::ok).transpose()).collect()
+        let Ok((driver, instance, visible)) = look() else {
+            return Ok(Vec::new());
+        };
+        let matches = DeviceMatch::all(&visible, &EXPORT).into_iter();
+        matches
+            .map(|gpu| Self::open_match(&driver, &instance, gpu, &EXPORT))
+            .collect()
     }
 
-    fn open_named(gpu: Option<String>) -> anyhow::Result<Result<Self, String>> {
-        let request = Request {
-            validate_if_present: true,
-            gpu,
-            ..Request::offscreen(ProcessorChoice::Auto)
-        };
-        let machine = match Machine::open(&request, None) {
-            Ok(machine) => machine,
-            Err(error) => return Ok(Err(format!("no Vulkan device: {error:#}").replace('\n', " "))),
-        };
-        let Some((driver, cuda)) = machine.cuda.clone() else {
-            let reason = machine.without_cuda.clone().unwrap_or_default();
-            return Ok(Err(reason.lines().next().unwrap_or_default().to_owned()));
-        };
-        let context = driver.context(&cuda)?;
-        let stream = context.new_stream().during(|| "create a stream")?;
-        Ok(Ok(Self {
-            stream,
+    fn open_match(
+        driver: &Driver,
+        instance: &Arc<Instance>,
+        gpu: DeviceMatch,
+        request: &DeviceRequest,
+    ) -> anyhow::Result<Self> {
+        let device = Device::new(instance, gpu.vulkan, request)?;
+        let context = driver.context(&gpu.cuda)?;
+        Ok(Self {
+            stream: context.new_stream().during(|| "create a stream")?,
             context,
-            cuda,
-            device: Arc::clone(&machine.device),
-            machine,
-        }))
+            cuda: gpu.cuda,
+            device,
+        })
     }
 
     /// Compiles CUDA C++ for this GPU and finds its kernels.
@@ -183,6 +196,22 @@ impl Pair {
         let vulkan = self.device.wait_idle();
         cuda?;
         vulkan?;
-        self.machine.check_validation()
+        Ok(self.device.instance.check_validation()?)
     }
+}
+
+/// Asks both drivers what they see.
+///
+/// # Errors
+/// Why there is nothing to see, in one line.
+pub fn look() -> Result<(Driver, Arc<Instance>, VisibleDevices), String> {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let driver = Driver::load().map_err(|reason| first_line(reason.to_string()))?;
+    let instance = Instance::new(&InstanceRequest {
+        validate_if_present: true,
+        ..InstanceRequest::default()
+    });
+    let found = instance.and_then(|instance| Ok((VisibleDevices::new(&instance, &driver)?, instance)));
+    let (visible, instance) = found.map_err(|error| first_line(format!("no Vulkan device: {error}")))?;
+    Ok((driver, instance, visible))
 }

@@ -70,6 +70,30 @@ impl SharedImageDescription {
         }
     }
 
+    /// Texels of a level in all layers.
+    pub fn level_texels(&self, level: u32) -> u64 {
+        let vk::Extent2D { width, height } = self.level_extent(level);
+        u64::from(width) * u64::from(height) * u64::from(self.array_layers)
+    }
+
+    /// Copies of all texels between the image and a buffer, a region a level. In the buffer they follow each other without
+    /// gaps: level by level, in it layer by layer, in that row by row.
+    pub fn copy_regions(&self) -> Vec<vk::BufferImageCopy> {
+        let layers = vk::ImageSubresourceLayers::default()
+            .aspect_mask(vk::ImageAspectFlags::COLOR)
+            .layer_count(self.array_layers);
+        let mut offset = 0;
+        let region = |level| {
+            let region = vk::BufferImageCopy::default()
+                .buffer_offset(offset)
+                .image_subresource(layers.mip_level(level))
+                .image_extent(self.level_extent(level).into());
+            offset += self.level_texels(level) * self.format.texel_bytes() as u64;
+            region
+        };
+        (0..self.mip_levels).map(region).collect()
+    }
+
     /// For messages: `1920x1080 R16G16B16A16_SFLOAT, 5 levels, 3 layers`.
     pub fn text(&self) -> String {
         let vk::Extent2D { width, height } = self.extent;
@@ -296,4 +320,39 @@ pub(super) fn check(
         return refuse("its memory must be dedicated to it, which memory of CUDA's is not".into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_all_levels_leave_no_gap_and_do_not_overlap() {
+        let extent = vk::Extent2D { width: 10, height: 3 };
+        let description = SharedImageDescription {
+            mip_levels: 3,
+            array_layers: 2,
+            ..SharedImageDescription::new(SharedFormat::Rgba16Float, extent, vk::ImageUsageFlags::STORAGE)
+        };
+        // 10 x 3, 5 x 1 and 2 x 1 texels, twice each, of 8 bytes.
+        let regions = description.copy_regions();
+        let found: Vec<_> = regions
+            .iter()
+            .map(|region| {
+                (
+                    region.buffer_offset,
+                    region.image_extent.width,
+                    region.image_extent.height,
+                )
+            })
+            .collect();
+        assert_eq!(found, [(0, 10, 3), (480, 5, 1), (560, 2, 1)]);
+        for (level, region) in (0..).zip(regions) {
+            let layers = region.image_subresource;
+            assert_eq!(
+                (layers.mip_level, layers.base_array_layer, layers.layer_count),
+                (level, 0, 2)
+            );
+        }
+    }
 }

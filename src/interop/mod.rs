@@ -18,6 +18,7 @@
 
 mod clock_proof;
 mod cuda_allocation;
+mod descriptor_passing;
 mod descriptors;
 mod device_match;
 mod error;
@@ -31,11 +32,13 @@ mod shared_binary_semaphore;
 mod shared_image;
 mod shared_memory;
 mod shared_timeline;
+mod visible_devices;
 
 pub use clock_proof::prove_clock;
 pub use cuda_allocation::CudaAllocation;
+pub use descriptor_passing::{receive_descriptors, send_descriptors};
 pub use descriptors::open_descriptors;
-pub use device_match::{Candidate, choose_device, uuid_text};
+pub use device_match::DeviceMatch;
 pub use error::Error;
 pub use exported_image::{ExportedImage, SharedImageDescription};
 pub use format::SharedFormat;
@@ -45,3 +48,4 @@ pub use shared_binary_semaphore::{Armed, Idle, SharedBinarySemaphore};
 pub use shared_image::{ImportedImage, SharedImage};
 pub use shared_memory::{SharedBuffer, SharedMemory};
 pub use shared_timeline::SharedTimeline;
+pub use visible_devices::{VisibleDevices, uuid_text};

@@ -64,6 +64,8 @@ pub struct Device {
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
     /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
     pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
+    /// The request said `kernels_in_queue`.
+    pub(super) has_kernels_in_queue: bool,
     /// `vkGetCalibratedTimestampsEXT` where the device has it. (Every driver with the KHR spelling has this one too.)
     pub calibrated_timestamps: Option<ext::calibrated_timestamps::Device>,
     names: Option<ext::debug_utils::Device>,
@@ -154,6 +156,7 @@ impl Device {
             external_semaphore_fd: request
                 .export
                 .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
+            has_kernels_in_queue: request.kernels_in_queue,
             calibrated_timestamps: calibrated.then(|| ext::calibrated_timestamps::Device::new(&instance.raw, &raw)),
             names: instance
                 .has_debug_utils
