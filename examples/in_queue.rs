@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use ash::vk;
 use handover::cuda::{compile, link};
-use handover::proof::{Pair, Verdict, conclude};
+use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::discard_for_copies;
 use handover::vulkan::transfer::{clear, copy_to_buffer};
@@ -68,8 +68,10 @@ pub fn run() -> anyhow::Result<Verdict> {
     };
     let image = Image::new(device, description, "in-queue")?;
     let (bytes, to_host) = (u64::from(WIDTH * HEIGHT) * 4, vk::BufferUsageFlags::TRANSFER_DST);
+    let kernel = QueueKernel::new(device, &cubin, "add_place")?;
     let frames = Frames {
-        kernel: QueueKernel::new(device, &cubin, "add_place")?,
+        surface: kernel.surface_of(image.view),
+        kernel,
         texels: Buffer::new(device, bytes, to_host, BufferMemory::ReadBack, "texels")?,
         pool: CommandPool::new(device, queue, "frame")?,
         image,
@@ -82,14 +84,9 @@ pub fn run() -> anyhow::Result<Verdict> {
         device.submit(queue, frames.pool.commands, &[], &[done.at(frame)])?;
         let wait = done.wait(frame, Duration::from_secs(10))?;
         ensure!(wait == TimelineWait::Reached, "frame {frame} did not end");
-        let texels: &[u32] = bytemuck::cast_slice(frames.texels.bytes());
-        for (place, texel) in (0..).zip(texels) {
-            let expected = frame as u32 * 65536 + place;
-            ensure!(
-                *texel == expected,
-                "frame {frame}, texel {place}: {texel} instead of {expected}"
-            );
-        }
+        let expected = |place| frame as u32 * 65536 + place;
+        let place = |place| format!("frame {frame}, texel {place}");
+        expect_words(frames.texels.bytes(), expected, place)?;
     }
     let microseconds = started.elapsed().as_secs_f64() * 1e6 / FRAMES as f64;
     pair.finish()?;
@@ -102,6 +99,8 @@ pub fn run() -> anyhow::Result<Verdict> {
 /// What a frame uses, one frame after the other.
 struct Frames {
     kernel: QueueKernel,
+    /// The image, as the kernel takes it.
+    surface: u64,
     texels: Buffer,
     pool: CommandPool,
     image: Image,
@@ -116,7 +115,7 @@ impl Frames {
         clear(device, commands, (image, COLOR), number);
         Barriers::new().transfer_to_kernel(image).record(device, commands);
 
-        let surface = self.kernel.surface_of(self.image.view).to_ne_bytes();
+        let surface = self.surface.to_ne_bytes();
         let (width, height) = (WIDTH.to_ne_bytes(), HEIGHT.to_ne_bytes());
         // SAFETY: recording; a surface and two unsigned integers, as the kernel declares; the image lives until the frame
         // has ended, which the host waits for.

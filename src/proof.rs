@@ -1,4 +1,7 @@
-//! What an example needs around it: a GPU that both APIs see, under validation, and a word at the end.
+//! What an example needs around it: a GPU that both APIs see, under validation, a hand-over to put in order, and a word at
+//! the end.
+
+mod stamped_slots;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,9 +10,11 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::cuda::{CudaContext, CudaDevice, CudaStream, Driver, Function, Module, ResultExt, compile};
-use crate::interop::{DeviceMatch, SharedTimeline, VisibleDevices};
+use crate::interop::{DeviceMatch, SharedTimeline, VisibleDevices, open_descriptors};
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::{CommandPool, Device, DeviceRequest, Instance, InstanceRequest, Timeline, TimelineWait};
+
+pub use stamped_slots::StampedSlots;
 
 /// How an example went.
 #[derive(Debug)]
@@ -198,6 +203,66 @@ impl Pair {
         vulkan?;
         Ok(self.device.instance.check_validation()?)
     }
+}
+
+/// Runs `round` twice, and holds the number of open descriptors against it: what a round opens it must close. The first does not
+/// count, for drivers open some of their own when something is first used, and keep them. Gives what the second gave, and
+/// the number.
+///
+/// ```
+/// use std::fs::File;
+/// use handover::proof::leaves_no_descriptor;
+///
+/// let mut first = None;
+/// let once = leaves_no_descriptor(|| Ok(if first.is_none() { first = Some(File::open("/dev/null")?) }));
+/// assert!(once.is_ok());
+///
+/// let mut all = Vec::new();
+/// let leaking = leaves_no_descriptor(|| Ok(all.push(File::open("/dev/null")?)));
+/// assert!(leaking.is_err());
+/// ```
+///
+/// # Errors
+/// A round's own, or descriptors that are left open.
+pub fn leaves_no_descriptor<T>(mut round: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<(T, usize)> {
+    round()?;
+    let before = open_descriptors()?;
+    let result = round()?;
+    let after = open_descriptors()?;
+    anyhow::ensure!(after == before, "expected {before} open descriptors, saw {after}");
+    Ok((result, before))
+}
+
+/// Compares the 32-bit words of a buffer with what each must be, by its index; gives how many there are. `place` says for the
+/// message where a word is.
+///
+/// ```
+/// use handover::proof::expect_words;
+///
+/// let bytes: Vec<u8> = [0u32, 3, 7].iter().flat_map(|word| word.to_ne_bytes()).collect();
+/// let wrong = expect_words(&bytes, |index| 3 * index, |index| format!("row 5, word {index}")).unwrap_err();
+/// assert_eq!(wrong.to_string(), "row 5, word 2: expected 0x00000006, found 0x00000007");
+/// assert_eq!(expect_words(&bytes[..8], |index| 3 * index, |_| String::new()).unwrap(), 2);
+/// ```
+///
+/// # Errors
+/// The first word that differs; or there is none.
+pub fn expect_words(
+    bytes: &[u8],
+    expected: impl Fn(u32) -> u32,
+    place: impl Fn(u32) -> String,
+) -> anyhow::Result<usize> {
+    let words = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+    for (index, found) in (0..).zip(words) {
+        let expected = expected(index);
+        if found != expected {
+            anyhow::bail!("{}: expected {expected:#010x}, found {found:#010x}", place(index));
+        }
+    }
+    anyhow::ensure!(bytes.len() >= 4, "there are no words to compare");
+    Ok(bytes.len() / 4)
 }
 
 /// Asks both drivers what they see.

@@ -10,7 +10,29 @@ use crate::vulkan::{Device, ResultExt};
 use super::handle::MemoryHandle;
 use super::{Error, SharedFormat};
 
-/// What a shared image is made of: 2-D, OPTIMAL, one sample.
+/// What a shared image is made of, on both sides: 2-D, OPTIMAL, one sample. (CUDA guide, 4.19.2.1.7: format, extent, levels, layers
+/// and flags must be the image's.)
+///
+/// **Units and ranges.** Extents in texels, each side at least 1; `mip_levels` and `array_layers` at least 1. What the driver
+/// makes at most is asked for when the image is made: [`Error::Unsupported`].
+///
+/// ```
+/// use handover::interop::{SharedFormat, SharedImageDescription};
+/// use handover::vulkan::vk;
+///
+/// let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_DST;
+/// let extent = vk::Extent2D { width: 1920, height: 1080 };
+/// let description = SharedImageDescription {
+///     mip_levels: 5,
+///     array_layers: 3,
+///     ..SharedImageDescription::new(SharedFormat::Rgba16Float, extent, usage)
+/// };
+/// assert_eq!(description.text(), "1920x1080 R16G16B16A16_SFLOAT, 5 levels, 3 layers");
+/// assert_eq!(description.level_extent(4), vk::Extent2D { width: 120, height: 67 });
+/// assert_eq!(description.level_texels(4), 120 * 67 * 3);
+/// // The second level follows the first in a buffer that all of it is copied to: 8 bytes a texel.
+/// assert_eq!(description.copy_regions()[1].buffer_offset, 1920 * 1080 * 3 * 8);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedImageDescription {
     /// Texel format.
@@ -110,7 +132,36 @@ fn full_chain(extent: vk::Extent2D) -> u32 {
     u32::BITS - extent.width.max(extent.height).leading_zeros()
 }
 
-/// `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`.
+/// Vulkan's side of a shared image: a `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`. (CUDA guide,
+/// 4.19.2.1.3.)
+///
+/// [`SharedImage`](super::SharedImage) has one. By itself it is for a process that hands the image to another one.
+///
+/// **Owner.** It owns image, view and memory. What was exported of it stays valid after it is dropped, for memory lives as long
+/// as anybody holds it; but the image that gives the memory its meaning is gone. Drop it when the GPU has done its last use.
+///
+/// **Errors.** [`Error::Unsupported`] with the limits; [`Error::NotExportable`] on a device created without `export`.
+///
+/// ```no_run
+/// use handover::interop::{ExportedImage, SharedFormat, SharedImageDescription, open_descriptors};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let extent = vk::Extent2D { width: 256, height: 128 };
+///     let description = SharedImageDescription::new(SharedFormat::R32Float, extent, vk::ImageUsageFlags::STORAGE);
+///     let image = ExportedImage::new(&pair.device, description, "depth")?;
+///     let before = open_descriptors()?;
+///     let handle = image.export()?; // A descriptor of its own each time.
+///     println!("{}: {} bytes", description.text(), handle.size());
+///     assert!(handle.is_dedicated());
+///     assert_eq!(open_descriptors()?, before + 1);
+///     drop(handle); // Nobody imported it: it closes its descriptor.
+///     assert_eq!(open_descriptors()?, before);
+///     Ok(())
+/// }
+/// ```
 pub struct ExportedImage {
     /// The image.
     pub raw: vk::Image,

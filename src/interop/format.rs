@@ -5,7 +5,21 @@ use cudarc::driver::sys::CUarray_format;
 
 use super::Error;
 
-/// A texel format with its name on both sides.
+/// A texel format with its name on both sides: `VkFormat`, and `CUarray_format` with a number of channels. (CUDA guide, 4.19.2.1.7.)
+///
+/// Only formats that both APIs have are here, so a mismatch cannot be said. Kernels see the same bytes as Vulkan: `Unorm` texels are
+/// bytes to a surface, and 0 to 1 to a texture. Depth formats are Vulkan's alone.
+///
+/// ```
+/// use handover::interop::SharedFormat;
+/// use handover::vulkan::vk;
+///
+/// let format = SharedFormat::from_vulkan(vk::Format::R16G16B16A16_SFLOAT).unwrap();
+/// assert_eq!((format, format.texel_bytes()), (SharedFormat::Rgba16Float, 8));
+///
+/// let advice = SharedFormat::from_vulkan(vk::Format::D32_SFLOAT).unwrap_err().to_string();
+/// assert!(advice.contains("write its depth to an R32_SFLOAT colour attachment"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SharedFormat {
     /// One byte as 0..1.
