@@ -21,7 +21,7 @@ use handover::interop::{
     ExportedImage, ImportedImage, MemoryHandle, SharedFormat, SharedImageDescription, SharedTimeline, TimelineHandle,
     open_descriptors, receive_descriptors, send_descriptors,
 };
-use handover::proof::{Pair, Verdict, conclude, expect_words};
+use handover::proof::{Pair, Verdict, conclude, expect_descriptors, expect_words};
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{clear, image_to_buffer};
@@ -78,11 +78,7 @@ pub fn run() -> anyhow::Result<Verdict> {
     };
     let descriptors = open_descriptors()?;
     Parent::new(&pair)?.run()?;
-    let open = open_descriptors()?;
-    ensure!(
-        open == descriptors,
-        "{open} descriptors are open, {descriptors} were before"
-    );
+    expect_descriptors(descriptors, "after all frames")?;
     Ok(Verdict::Pass(format!(
         "{FRAMES} frames through another process, {} texels checked",
         FRAMES * TEXELS

@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, ensure};
 use handover::cuda::Driver;
 use handover::interop::{DeviceMatch, Error, VisibleDevices, open_descriptors, uuid_text};
-use handover::proof::{Verdict, conclude, look};
+use handover::proof::{Verdict, conclude, expect_descriptors, look};
 use handover::vulkan::{DeviceRequest, Instance, InstanceRequest};
 
 /// Set for the child, to the UUID of the pair: it says what it sees of it, and nothing else.
@@ -115,14 +115,10 @@ pub fn run() -> anyhow::Result<Verdict> {
 
     instance.check_validation()?;
     drop(instance);
-    let left = open_descriptors()?;
-    ensure!(
-        left == descriptors,
-        "expected {descriptors} open descriptors, saw {left}"
-    );
+    expect_descriptors(descriptors, "with the instance gone")?;
     Ok(Verdict::Pass(format!(
         "{} Vulkan and {} CUDA devices; {}: {pair}; 2 false pairs refused; 3 children saw what CUDA_VISIBLE_DEVICES left \
-         them; {left} descriptors before and after",
+         them; {descriptors} descriptors before and after",
         visible.vulkan.len(),
         visible.cuda.len(),
         gpu.vulkan.name

@@ -228,9 +228,21 @@ pub fn leaves_no_descriptor<T>(mut round: impl FnMut() -> anyhow::Result<T>) -> 
     round()?;
     let before = open_descriptors()?;
     let result = round()?;
-    let after = open_descriptors()?;
-    anyhow::ensure!(after == before, "expected {before} open descriptors, saw {after}");
+    expect_descriptors(before, "after a round")?;
     Ok((result, before))
+}
+
+/// Counts the open descriptors; `when` is for the message.
+///
+/// # Errors
+/// There are more or fewer than `expected`.
+pub fn expect_descriptors(expected: usize, when: &str) -> anyhow::Result<()> {
+    let open = open_descriptors()?;
+    anyhow::ensure!(
+        open == expected,
+        "{when}: expected {expected} open descriptors, saw {open}"
+    );
+    Ok(())
 }
 
 /// Compares the 32-bit words of a buffer with what each must be, by its index; gives how many there are. `place` says for the

@@ -61,12 +61,40 @@ pub fn image_to_buffer(
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
         .image_extent(extent.into())];
+    regions_to_buffer(device, commands, image, target, &region);
+}
+
+/// Copies regions of an image (TRANSFER_SRC_OPTIMAL) to where they lie in `target`.
+pub fn regions_to_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    image: vk::Image,
+    target: vk::Buffer,
+    regions: &[vk::BufferImageCopy],
+) {
     let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
     // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
     unsafe {
         device
             .raw
-            .cmd_copy_image_to_buffer(commands, image, layout, target, &region)
+            .cmd_copy_image_to_buffer(commands, image, layout, target, regions)
+    };
+}
+
+/// Copies regions of an image (TRANSFER_DST_OPTIMAL) from where they lie in `source`.
+pub fn regions_from_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    source: vk::Buffer,
+    image: vk::Image,
+    regions: &[vk::BufferImageCopy],
+) {
+    let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
+    unsafe {
+        device
+            .raw
+            .cmd_copy_buffer_to_image(commands, source, image, layout, regions)
     };
 }
 
@@ -110,16 +138,7 @@ pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: vk
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
         .image_extent(target.description.extent.into())];
-    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
-    unsafe {
-        device.raw.cmd_copy_buffer_to_image(
-            commands,
-            source,
-            target.raw,
-            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
-            &region,
-        );
-    }
+    regions_from_buffer(device, commands, source, target.raw, &region);
 }
 
 fn corners(extent: vk::Extent2D) -> [vk::Offset3D; 2] {
