@@ -205,10 +205,8 @@ fn child() -> anyhow::Result<()> {
     let processed = SharedTimeline::from_handle(&context, processed, "processed")?;
     let ptx = compile("add_place", KERNEL, (7, 5), &[])?;
     let kernel = Module::load(&context, &ptx, "add_place")?.function("add_place")?;
-    let (surface, extent) = (
-        image.level_views()[0].surface.to_ne_bytes(),
-        [EXTENT.width, EXTENT.height],
-    );
+    let surface = image.level_views()[0].surface.to_ne_bytes();
+    let extent = [EXTENT.width, EXTENT.height];
     for frame in 1..=FRAMES {
         rendered.wait(&stream, frame)?;
         let [width, height, number] = [extent[0], extent[1], frame as u32].map(u32::to_ne_bytes);

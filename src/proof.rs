@@ -50,6 +50,18 @@ pub fn conclude(name: &str, run: impl FnOnce() -> anyhow::Result<Verdict>) -> Ex
 }
 
 /// One GPU, opened in both APIs. The validation layer is on where it is installed.
+///
+/// [`crate::interop`] shows the steps that this takes, for a program that needs them otherwise.
+///
+/// ```no_run
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??; // The second: why no GPU here will do.
+///     println!("{}, also known as {}", pair.device.physical.name, pair.cuda.name);
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct Pair {
     /// A stream of the CUDA side.
     pub stream: Arc<CudaStream>,

@@ -24,7 +24,8 @@ pub fn send_descriptors(socket: impl AsFd, message: &[u8], descriptors: &[OwnedF
     let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+    let too_many = borrowed.len() > MOST;
+    if too_many || (!borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&borrowed))) {
         return refuse(format!("{} descriptors in one message: at most {MOST}", borrowed.len()));
     }
     let sent = rustix::net::sendmsg(socket, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)?;

@@ -152,12 +152,13 @@ fn full_chain(extent: vk::Extent2D) -> u32 {
 ///     let extent = vk::Extent2D { width: 256, height: 128 };
 ///     let description = SharedImageDescription::new(SharedFormat::R32Float, extent, vk::ImageUsageFlags::STORAGE);
 ///     let image = ExportedImage::new(&pair.device, description, "depth")?;
-///     let before = open_descriptors()?;
-///     let handle = image.export()?; // A descriptor of its own each time.
+///     let handle = image.export()?;
 ///     println!("{}: {} bytes", description.text(), handle.size());
 ///     assert!(handle.is_dedicated());
+///     let before = open_descriptors()?;
+///     let another = image.export()?; // A descriptor of its own each time.
 ///     assert_eq!(open_descriptors()?, before + 1);
-///     drop(handle); // Nobody imported it: it closes its descriptor.
+///     drop(another); // Nobody imported it: it closes its descriptor.
 ///     assert_eq!(open_descriptors()?, before);
 ///     Ok(())
 /// }

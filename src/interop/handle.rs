@@ -70,7 +70,8 @@ pub struct MemoryHandle {
 ///     let descriptor = SharedTimeline::export(&pair.device, &timeline)?.into_fd(); // To be sent to another process.
 ///     // SAFETY: it is an exported timeline semaphore.
 ///     let handle = unsafe { TimelineHandle::from_fd(descriptor) };
-///     SharedTimeline::from_handle(&pair.context, handle, "drawn")?.signal(&pair.stream, 7)?;
+///     let received = SharedTimeline::from_handle(&pair.context, handle, "drawn")?;
+///     received.signal(&pair.stream, 7)?;
 ///     assert_eq!(timeline.wait(7, std::time::Duration::from_secs(1))?, TimelineWait::Reached);
 ///     Ok(pair.finish()?)
 /// }

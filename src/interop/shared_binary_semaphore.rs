@@ -3,7 +3,7 @@
 //! Its rules are in its types. An [`Idle`] one can only be signalled, which makes it [`Armed`]; an armed one can only be
 //! waited for, which makes it idle again. Signalling twice, waiting twice, or waiting first does not compile:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use handover::interop::{Armed, Idle, SharedBinarySemaphore};
 //! fn twice(semaphore: SharedBinarySemaphore<Idle>) {
 //!     let (_, armed) = semaphore.signal_by_vulkan();
@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use handover::interop::{Armed, Idle, SharedBinarySemaphore};
 //! fn wait_first(semaphore: SharedBinarySemaphore<Idle>) {
 //!     let (_, idle) = semaphore.wait_by_vulkan();

@@ -66,7 +66,7 @@ use super::{Error, ExportedImage, SharedImageDescription};
 ///
 /// The two go together, CUDA's first. Freeing Vulkan's memory before does not compile:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0509
 /// # use handover::interop::SharedImage;
 /// fn vulkan_first(image: SharedImage) {
 ///     drop(image.vulkan);

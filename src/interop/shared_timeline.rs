@@ -34,14 +34,15 @@ use super::handle::TimelineHandle;
 ///     let (to_cuda, to_vulkan) = (Timeline::new(device, "to_cuda", true)?, Timeline::new(device, "to_vulkan", true)?);
 ///     let cuda_waits = SharedTimeline::import(device, &pair.context, &to_cuda)?;
 ///     let cuda_signals = SharedTimeline::import(device, &pair.context, &to_vulkan)?;
+///     let drawn = Timeline::new(device, "drawn", false)?; // For the host alone: the validation layer knows its signals.
 ///     let pool = CommandPool::new(device, queue, "frame")?;
 ///     for frame in 1..=100 {
 ///         pool.begin()?; // Vulkan's part of the frame is recorded here …
 ///         pool.end()?;
-///         device.submit(queue, pool.commands, &[], &[to_cuda.at(frame)])?;
+///         device.submit(queue, pool.commands, &[], &[to_cuda.at(frame), drawn.at(frame)])?;
 ///         cuda_waits.wait(&pair.stream, frame)?; // … and CUDA's enqueued between these two.
 ///         cuda_signals.signal(&pair.stream, frame)?;
-///         let ended = to_vulkan.wait(frame, Duration::from_secs(1))?;
+///         let ended = Timeline::wait_all(&[&to_vulkan, &drawn], frame, Duration::from_secs(1))?;
 ///         assert_eq!(ended, TimelineWait::Reached, "frame {frame}");
 ///     }
 ///     Ok(pair.finish()?)
