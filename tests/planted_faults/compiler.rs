@@ -25,7 +25,12 @@ impl Compiler {
             Some("debug") => "dev",
             name => name.unwrap(),
         };
-        let metadata = cargo(&["metadata", "--locked", "--offline", "--format-version=1"]);
+        // What other platforms need was not downloaded.
+        let version = Command::new("rustc").arg("-vV").output().unwrap();
+        let version = String::from_utf8(version.stdout).unwrap();
+        let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+        let of_host = ["--locked", "--offline", "--format-version=1", "--filter-platform", host];
+        let metadata = cargo(&[&["metadata"][..], &of_host].concat());
         let metadata: Value = serde_json::from_slice(&metadata).unwrap();
         let resolve = &metadata["resolve"];
         let nodes = resolve["nodes"].as_array().unwrap();
