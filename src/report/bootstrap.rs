@@ -1,11 +1,11 @@
 //! Confidence intervals of a difference by the bootstrap, for times that depend on those before them.
 //!
-//! Frames come in runs: a slow one is followed by slow ones. Drawing single frames would break the runs and give intervals
-//! that are too narrow, so blocks of neighbouring frames are drawn: Künsch, "The jackknife and the bootstrap for general
-//! stationary observations", Annals of Statistics 17 (1989). The frames are taken as a circle, so that each is drawn
-//! equally often: Politis and Romano, "A circular block-resampling procedure for stationary data" (1992).
-//! A block has n^(1/3) frames, the order that makes the error of the variance least (Künsch; Hall, Horowitz and Jing,
-//! "On blocking rules for the bootstrap with dependent data", Biometrika 82, 1995).
+//! Frames come in runs: a slow one is followed by slow ones. Drawing single frames would break the runs and give
+//! intervals that are too narrow, so blocks of neighbouring frames are drawn: Künsch, "The jackknife and the bootstrap
+//! for general stationary observations", Annals of Statistics 17 (1989). The frames are taken as a circle, so that each
+//! is drawn equally often: Politis and Romano, "A circular block-resampling procedure for stationary data" (1992). A
+//! block has n^(1/3) frames, the order that makes the error of the variance least (Künsch; Hall, Horowitz and Jing, "On
+//! blocking rules for the bootstrap with dependent data", Biometrika 82, 1995).
 
 use fastrand::Rng;
 use rayon::prelude::*;
@@ -37,8 +37,8 @@ pub struct Centre {
 /// Lower and upper end of an interval.
 pub type Interval = [f64; 2];
 
-/// The intervals of the differences in mean and median of `b` against `a`: between the 2.5th and 97.5th percentile of the
-/// differences of resamples. `None` where either has fewer than [`FEWEST`] values.
+/// The intervals of the differences in mean and median of `b` against `a`: between the 2.5th and 97.5th percentile of
+/// the differences of resamples. `None` where either has fewer than [`FEWEST`] values.
 pub fn intervals(a: &[f64], b: &[f64]) -> Option<(Interval, Interval)> {
     if a.len().min(b.len()) < FEWEST {
         return None;

@@ -14,7 +14,8 @@ fn correlated(rng: &mut Rng, count: usize, memory: f64) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
-/// The variance of the resampled mean is the variance of the means of all blocks of the circle, by the number of blocks.
+/// The variance of the resampled mean is the variance of the means of all blocks of the circle, by the number of
+/// blocks.
 #[test]
 fn widths_are_those_of_the_closed_form() {
     let values = correlated(&mut Rng::with_seed(3), 1000, 0.7);
@@ -34,8 +35,8 @@ fn widths_are_those_of_the_closed_form() {
     assert!(((low + high) / 2.0 - centre).abs() < 0.1 * expected);
 }
 
-/// Two captures of the same process: nearly all intervals must hold 0. Single frames instead of blocks would make it 3 of
-/// 4, as the standard error would be too small by the root of (1 + 0.5) / (1 - 0.5).
+/// Two captures of the same process: nearly all intervals must hold 0. Single frames instead of blocks would make it 3
+/// of 4, as the standard error would be too small by the root of (1 + 0.5) / (1 - 0.5).
 #[test]
 fn equal_captures_show_no_difference() {
     let mut rng = Rng::with_seed(5);

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::report::bootstrap::{CONFIDENCE, Interval, RESAMPLES, block_length, intervals};
-use crate::report::figures::Figures;
 use crate::report::recording::Recording;
 use crate::timing::statistics::{mean, percentile, sorted};
 use crate::timing::table::FRAME_TIME;
@@ -123,8 +122,8 @@ impl Comparison {
     pub fn method(&self) -> String {
         let [base, other] = self.block_frames;
         format!(
-            "The intervals hold the true difference with {} % confidence: circular block bootstrap, {} resamples, blocks of \
-             {base} and {other} frames.",
+            "The intervals hold the true difference with {} % confidence: circular block bootstrap, {} resamples, \
+             blocks of {base} and {other} frames.",
             self.confidence_percent, self.resamples
         )
     }
@@ -180,30 +179,4 @@ fn describe(recording: &Recording) -> Vec<(String, String)> {
     ];
     described.extend(recording.facts.iter().cloned());
     described
-}
-
-/// All that a report says.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// Version of the program that made the report.
-    pub handover: &'static str,
-    /// One for each capture, in the order they were named.
-    pub captures: Vec<Figures>,
-    /// `None` unless there are exactly two captures.
-    pub comparison: Option<Comparison>,
-}
-
-impl Report {
-    /// The report on these captures.
-    pub fn of(recordings: &[Recording]) -> Report {
-        let comparison = match recordings {
-            [base, other] => Some(Comparison::of(base, other)),
-            _ => None,
-        };
-        Report {
-            handover: env!("CARGO_PKG_VERSION"),
-            captures: recordings.iter().map(Figures::of).collect(),
-            comparison,
-        }
-    }
 }

@@ -9,7 +9,8 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::report::error::ReportError;
 
-/// A file to be made: opened under another name in the same folder before the work begins, and renamed when it is whole.
+/// A file to be made: opened under another name in the same folder before the work begins, and renamed when it is
+/// whole.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,

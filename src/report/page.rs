@@ -2,12 +2,12 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::report::chart;
-use crate::report::comparison::{Comparison, Difference, Estimate, Report, Verdict};
+use crate::report::comparison::{Comparison, Difference, Estimate, Verdict};
 use crate::report::error::ReportError;
 use crate::report::figures::{Figures, StageFigures};
 use crate::report::recording::Recording;
 use crate::report::text::estimate;
+use crate::report::{Report, chart};
 use crate::timing::statistics::{FrameRates, Summary};
 
 /// Forbids the page to load anything, should a name in a capture ever get past the escaping.
@@ -17,7 +17,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 const DEFINITIONS: [(&str, &str); 8] = [
     (
         "frame time",
-        "From the previous present call to this one, start to start: the column MsBetweenPresents, as PresentMon defines it.",
+        "From the previous present call to this one, start to start: the column MsBetweenPresents, as PresentMon \
+         defines it.",
     ),
     (
         "average rate",
@@ -29,23 +30,27 @@ const DEFINITIONS: [(&str, &str); 8] = [
     ),
     (
         "1% low average",
-        "The mean of all times from the 99th percentile on (type 8), as a rate: CapFrameX, FrametimeStatisticProvider.cs, GetPercentageHighAverageSequence. For stages the time itself.",
+        "The mean of all times from the 99th percentile on (type 8), as a rate: CapFrameX, \
+         FrametimeStatisticProvider.cs, GetPercentageHighAverageSequence. For stages the time itself.",
     ),
     (
         "1% low integral",
-        "The time at which the longest, longest first, add up to 1 % of the whole, as a rate: CapFrameX, GetPercentageHighIntegralSequence. For stages the time itself.",
+        "The time at which the longest, longest first, add up to 1 % of the whole, as a rate: CapFrameX, \
+         GetPercentageHighIntegralSequence. For stages the time itself.",
     ),
     (
         "stutter",
-        "Frames that took over 2.5 times the moving average, and their share of the whole time: CapFrameX, GetStutteringTimePercentage.",
+        "Frames that took over 2.5 times the moving average, and their share of the whole time: CapFrameX, \
+         GetStutteringTimePercentage.",
     ),
     (
         "difference",
-        "Second capture less first. Differences whose confidence interval holds 0 are no difference seen.",
+        "Second capture less first. Where the confidence interval holds 0, no difference is seen.",
     ),
     (
         "confidence interval",
-        "Circular block bootstrap (Künsch 1989; Politis and Romano 1992) with blocks of n^(1/3) frames, since frames depend on those before them.",
+        "Circular block bootstrap (Künsch 1989; Politis and Romano 1992) with blocks of n^(1/3) frames, since frames \
+         depend on those before them.",
     ),
 ];
 
@@ -77,7 +82,10 @@ pub fn page(report: &Report, recordings: &[Recording]) -> Result<String, ReportE
             }
             body {
                 h1 { (names.join(" · ")) }
-                p.soft { "Made by Handover " (report.handover) " from frames.csv alone. Times are in milliseconds." }
+                p.soft {
+                    "Made by Handover " (report.handover) " from frames.csv alone. Times are in milliseconds. "
+                    a href="#definitions" { "What each number is, and where its definition is from" } "."
+                }
                 @for capture in &report.captures {
                     @for note in &capture.notes { p.note { (capture.name) ": " (note) } }
                 }
@@ -101,6 +109,14 @@ fn rate(value: Option<f64>) -> String {
     value.map_or_else(|| "NA".to_owned(), |value| format!("{value:.2}"))
 }
 
+fn rates_of(rates: &FrameRates) -> [Option<f64>; 3] {
+    [
+        rates.average_fps,
+        rates.one_percent_low_average_fps,
+        rates.one_percent_low_integral_fps,
+    ]
+}
+
 fn rates(captures: &[Figures]) -> Markup {
     html! {
         section {
@@ -111,14 +127,12 @@ fn rates(captures: &[Figures]) -> Markup {
                                      "stutter, frames", "stutter, % of time"] { th { (heading) } }
                 } }
                 tbody { @for capture in captures {
-                    @let FrameRates { average_fps, one_percent_low_average_fps, one_percent_low_integral_fps } = capture.rates;
-                    @let stutter = capture.stages.first().and_then(|stage| stage.summary).map(|summary| summary.stutter);
+                    @let summary = capture.stages.first().and_then(|stage| stage.summary);
+                    @let stutter = summary.map(|summary| summary.stutter);
                     tr {
                         th { (capture.name) }
                         td { (capture.frames) }
-                        @for value in [average_fps, one_percent_low_average_fps, one_percent_low_integral_fps] {
-                            td { (rate(value)) }
-                        }
+                        @for value in rates_of(&capture.rates) { td { (rate(value)) } }
                         td { (stutter.map_or_else(|| "NA".to_owned(), |stutter| stutter.frames.to_string())) }
                         td { (rate(stutter.map(|stutter| stutter.percent_of_time))) }
                     }
@@ -228,7 +242,7 @@ fn facts(captures: &[Figures]) -> Markup {
 
 fn definitions() -> Markup {
     html! {
-        section {
+        section #definitions {
             h2 { "Definitions" }
             table.words { tbody { @for (name, words) in DEFINITIONS { tr { th { (name) } td { (words) } } } } }
         }

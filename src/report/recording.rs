@@ -51,8 +51,8 @@ impl StageTimes {
 }
 
 impl Recording {
-    /// Reads a capture: its folder, or its `frames.csv` whatever the file is called. Columns of the names in `effects` are
-    /// shown as parts of the kernel chain; other columns in `_ms` that are not known become further stages.
+    /// Reads a capture: its folder, or its `frames.csv` whatever the file is called. Columns of the names in `effects`
+    /// are shown as parts of the kernel chain; other columns in `_ms` that are not known become further stages.
     ///
     /// # Errors
     ///

@@ -5,13 +5,13 @@ use serde::Serialize;
 use crate::timing::statistics::{percentile, sorted};
 
 /// More bins than this are narrower than a picture can show.
-const MOST_BINS: usize = 80;
+pub const MOST_BINS: usize = 80;
 
 /// How many values lie in each of a row of equal bins.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Histogram {
-    /// The bins' limits, ascending: one more than there are bins. A value on a limit is in the bin above it, and in the last bin
-    /// where there is none above.
+    /// The bins' limits, ascending: one more than there are bins. A value on a limit is in the bin above it, and in the
+    /// last bin where there is none above.
     pub edges: Vec<f64>,
     /// Values in each bin.
     pub counts: Vec<u64>,
@@ -19,9 +19,17 @@ pub struct Histogram {
 
 impl Histogram {
     /// The histogram of all values, over their range, with [`bin_count`] bins. `None` without values.
+    ///
+    /// Where all values are equal the range is one wide, with the value in the middle, as numpy's.
     pub fn of(values: &[f64]) -> Option<Histogram> {
-        let edges = edges(values)?;
-        Some(Histogram::with_edges(values, edges))
+        let ascending = sorted(values);
+        let (first, last) = (*ascending.first()?, *ascending.last()?);
+        let range = if first == last {
+            [first - 0.5, last + 0.5]
+        } else {
+            [first, last]
+        };
+        Some(Histogram::with_edges(values, edges(range, bin_count(&ascending))))
     }
 
     /// The histogram over given limits, as from [`edges`]; values outside them are not counted.
@@ -40,24 +48,11 @@ impl Histogram {
     }
 }
 
-/// The limits of [`bin_count`] equal bins from the least value to the greatest. `None` without values.
-///
-/// Where all values are equal the range is one wide, with the value in the middle, as numpy's.
-pub fn edges(values: &[f64]) -> Option<Vec<f64>> {
-    let ascending = sorted(values);
-    let (first, last) = (*ascending.first()?, *ascending.last()?);
-    let (first, last) = if first == last {
-        (first - 0.5, last + 0.5)
-    } else {
-        (first, last)
-    };
-    let bins = bin_count(&ascending);
+/// The limits of equal bins over a range: `numpy.linspace`, so that the last is the range's end itself.
+pub fn edges([first, last]: [f64; 2], bins: usize) -> Vec<f64> {
     let step = (last - first) / bins as f64;
-    Some(
-        (0..=bins)
-            .map(|bin| if bin == bins { last } else { bin as f64 * step + first })
-            .collect(),
-    )
+    let edge = |bin| if bin == bins { last } else { bin as f64 * step + first };
+    (0..=bins).map(edge).collect()
 }
 
 /// How many bins show ascending values well: the larger of Freedman and Diaconis's number and Sturges's, at most 80.

@@ -47,7 +47,8 @@ pub fn slowest_percent_average(times: &[f64]) -> Option<f64> {
     mean(&slow)
 }
 
-/// The time at which the longest ones, longest first, add up to 1 % of the whole. As a rate it is the "1% low integral".
+/// The time at which the longest ones, longest first, add up to 1 % of the whole. As a rate it is the "1% low
+/// integral".
 ///
 /// CXWorld/CapFrameX, `FrametimeStatisticProvider.cs`: `GetPercentageHighIntegralSequence(sequence, 1 - 0.01)`; there
 /// said to equal MSI Afterburner's.
@@ -69,7 +70,8 @@ fn rate(time_ms: f64) -> Option<f64> {
     (time_ms > 0.0).then(|| 1e3 / time_ms)
 }
 
-/// Hyndman and Fan's type 8, numpy's `median_unbiased`, Math.NET's default: the value at (n + 1/3) q + 1/3, counted from 1.
+/// Hyndman and Fan's type 8, numpy's `median_unbiased`, Math.NET's default: the value at (n + 1/3) q + 1/3, counted
+/// from 1.
 fn median_unbiased_quantile(ascending: &[f64], quantile: f64) -> Option<f64> {
     let last = ascending.len().checked_sub(1)?;
     let position = (ascending.len() as f64 + 1.0 / 3.0) * quantile + 1.0 / 3.0;

@@ -35,8 +35,8 @@ impl Stutter {
     }
 }
 
-/// The mean of each frame and those before it, as many as [`window`] says, where a time over three times the one before it
-/// counts as that one.
+/// The mean of each frame and those before it, as many as [`window`] says, where a time over three times the one before
+/// it counts as that one.
 ///
 /// CXWorld/CapFrameX: `GetMovingAverage` in `FrametimeStatisticProvider.cs`, and `SampleBasedMovingAverage.cs`.
 pub fn moving_average(times: &[f64]) -> Vec<f64> {
@@ -53,8 +53,8 @@ pub fn moving_average(times: &[f64]) -> Vec<f64> {
     (0..times.len()).map(average).collect()
 }
 
-/// Frames of the moving average: ten times the root of the mean in milliseconds, to the nearest even number where it is half-way,
-/// and at least the frame itself. At 60 frames a second it is 41.
+/// Frames of the moving average: ten times the root of the mean in milliseconds, to the nearest even number where it is
+/// half-way, and at least the frame itself. At 60 frames a second it is 41.
 fn window(times: &[f64]) -> usize {
     let mean = mean(times).unwrap_or_default().max(0.0);
     ((mean.sqrt() * 10.0).round_ties_even() as usize).max(1)

@@ -92,6 +92,7 @@ impl Axes {
         let [bottom, top] = self.y.places;
         let view = format!("0 0 {WIDTH} {}", self.height);
         let middle = (bottom + top) / 2.0;
+        let upright = format!("rotate(-90 16 {middle})");
         html! {
             svg.plot viewBox=(view) role="img" aria-label=(description) {
                 rect.area x=(left) y=(top) width=(right - left) height=(bottom - top) {}
@@ -108,7 +109,7 @@ impl Axes {
                 (content)
                 line.axis x1=(left) x2=(right) y1=(bottom) y2=(bottom) {}
                 text.name x=((left + right) / 2.0) y=(bottom + 38.0) text-anchor="middle" { (names[0]) }
-                text.name x="16" y=(middle) text-anchor="middle" transform=(format!("rotate(-90 16 {middle})")) { (names[1]) }
+                text.name x="16" y=(middle) text-anchor="middle" transform=(upright) { (names[1]) }
             }
         }
     }

@@ -7,7 +7,8 @@ use super::{above, capture_names, figure, frame_time_series, top};
 use crate::report::recording::Recording;
 use crate::timing::statistics::{percentile, sorted};
 
-/// Places across a plot: where there are more frames than this, each place shows the shortest and the longest of its frames.
+/// Places across a plot: where there are more frames than this, each place shows the shortest and the longest of its
+/// frames.
 const PLACES: usize = WIDTH as usize;
 
 /// Lines of words need so much room.
@@ -37,9 +38,10 @@ pub fn frame_times(recordings: &[Recording]) -> Markup {
         @for (index, series) in series.iter().enumerate() {
             path.line.{ "c" (index) } d=(axes.path(envelope(series, end))) {}
         }
+        @let [left, right] = axes.x.places;
         @for label in &labels {
-            line.percentile.{ "c" (label.capture) } x1=(axes.x.places[0]) x2=(axes.x.places[1]) y1=(label.y) y2=(label.y) {}
-            text.label x=(axes.x.places[1] + 6.0) y=(label.words_y + 4.0) {
+            line.percentile.{ "c" (label.capture) } x1=(left) x2=(right) y1=(label.y) y2=(label.y) {}
+            text.label x=(right + 6.0) y=(label.words_y + 4.0) {
                 tspan.fill.{ "c" (label.capture) } { "■ " } (label.words)
             }
         }

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::axes::Axes;
 use super::{above, capture_names, figure, frame_time_series, top};
 use crate::report::recording::Recording;
-use crate::timing::histogram::{Histogram, edges};
+use crate::timing::histogram::{Histogram, MOST_BINS, bin_count, edges};
+use crate::timing::statistics::sorted;
 
 /// From here on single frames would be too low to see beside the tallest bin.
 const LINEAR_UP_TO: u64 = 50;
@@ -17,9 +18,8 @@ pub fn histogram(recordings: &[Recording]) -> Markup {
         .map(|series| series.into_iter().map(|(_, time)| time).collect())
         .collect();
     let top = top(&times);
-    let shown: Vec<f64> = times.iter().flatten().copied().filter(|time| *time <= top).collect();
-    let edges = edges(&shown).unwrap_or_else(|| vec![0.0, 1.0]);
-    let range = [edges[0], edges[edges.len() - 1]];
+    let range = range(&times, top);
+    let edges = edges(range, bins(&times, range));
     let histograms: Vec<_> = times
         .iter()
         .map(|times| Histogram::with_edges(times, edges.clone()))
@@ -58,6 +58,32 @@ pub fn histogram(recordings: &[Recording]) -> Markup {
         &caption,
         &plot,
     )
+}
+
+/// From the shortest time of all captures to the longest that is shown.
+fn range(captures: &[Vec<f64>], top: f64) -> [f64; 2] {
+    let shown = || captures.iter().flatten().copied().filter(|time| *time <= top);
+    let (first, last) = (shown().fold(top, f64::min), shown().fold(0.0, f64::max));
+    if first < last {
+        [first, last]
+    } else {
+        [first - 0.5, first + 0.5]
+    }
+}
+
+/// As many bins as make them as narrow as the capture wants that wants them narrowest.
+fn bins(captures: &[Vec<f64>], [first, last]: [f64; 2]) -> usize {
+    let of = |times: &Vec<f64>| {
+        let shown: Vec<f64> = times.iter().copied().filter(|time| *time <= last).collect();
+        let ascending = sorted(&shown);
+        let own = ascending
+            .last()
+            .zip(ascending.first())
+            .map(|(last, first)| last - first);
+        let share = own.filter(|own| *own > 0.0).map_or(1.0, |own| (last - first) / own);
+        (bin_count(&ascending) as f64 * share).round() as usize
+    };
+    captures.iter().map(of).max().unwrap_or(1).clamp(1, MOST_BINS)
 }
 
 /// The steps of the bins, from the axis and back to it.

@@ -19,8 +19,8 @@ use crate::report::recording::Recording;
 use crate::timing::statistics::{percentile, sorted};
 use crate::timing::table::FRAME_TIME;
 
-/// Colours for captures, that is captures a page can tell apart: Okabe and Ito's without black and yellow, which one of the
-/// two backgrounds hides.
+/// Colours for captures, that is captures a page can tell apart: Okabe and Ito's without black and yellow, which one of
+/// the two backgrounds hides.
 pub const COLOURS: usize = 6;
 
 /// The frame times of a capture, each with the frame's start in seconds.
@@ -64,7 +64,12 @@ fn figure(id: &str, heading: &str, names: &[(String, String)], caption: &str, pl
             h2 { (heading) }
             ul.legend {
                 @for (class, name) in names {
-                    li { svg.key viewBox="0 0 14 14" aria-hidden="true" { rect.fill.(class) width="14" height="14" {} } (name) }
+                    li {
+                        svg.key viewBox="0 0 14 14" aria-hidden="true" {
+                            rect.fill.(class) width="14" height="14" {}
+                        }
+                        (name)
+                    }
                 }
             }
             (plot)

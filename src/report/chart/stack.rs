@@ -59,8 +59,8 @@ pub fn stacked_stages(recordings: &[Recording]) -> Option<Markup> {
         .iter()
         .enumerate()
         .filter_map(|(index, column)| Some((format!("g{index}"), title(column)?)));
-    let caption = "From a frame's first work on the GPU to its last: the stages follow one another without a gap. Each step \
-                   is the mean of its frames.";
+    let caption = "From a frame's first work on the GPU to its last: the stages follow one another without a gap. \
+                   Each step is the mean of its frames.";
     Some(figure(
         "stack",
         "Stages on the GPU over time",
