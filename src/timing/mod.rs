@@ -16,6 +16,7 @@ pub mod spans;
 pub mod statistics;
 pub mod stutter;
 pub mod table;
+pub mod tool_range;
 
 pub use capture::{Capture, CaptureError, Written};
 pub use clock::{ClockProof, ClockRelation, ProvenBy};
@@ -23,4 +24,5 @@ pub use frames_csv::Sheet;
 pub use history::History;
 pub use instrument::Instrument;
 pub use record::{FrameRecord, milliseconds};
-pub use spans::{FrameSpans, HostWork, Interval, KernelSpan};
+pub use spans::{FrameSpans, GpuWork, HostWork, Interval, KernelSpan};
+pub use tool_range::{ToolRange, mark_frame};
