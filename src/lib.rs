@@ -27,17 +27,19 @@
 //! | where frames go | [`present`] |
 //! | what each frame cost | [`timing`] |
 //! | reports on captures | [`report`] |
+//! | the rounds of a bench, and what of two differs | [`bench`] |
 //! | the window and its keys | [`app`] |
 //! | the command line | [`cli`] |
 //! | the two APIs, wrapped thinly | [`vulkan`], [`cuda`] |
 //!
 //! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}; and
-//! cli → report → timing.
+//! cli → {report, bench} → timing.
 
 // The examples name this crate, and are a part of its self-test.
 extern crate self as handover;
 
 pub mod app;
+pub mod bench;
 pub mod cli;
 pub mod cuda;
 pub mod frame;

@@ -11,7 +11,7 @@ fn table() -> String {
         .map(|frame| FrameRecord {
             frame: frame.into(),
             between_presents_ms: (frame > 1).then_some(10.5),
-            record_ms: 0.25,
+            record_ms: Some(0.25),
             handover_to_cuda_ms: Some(if frame == 2 { -0.001 } else { 0.002 }),
             kernels_ms: vec![Some(f64::from(frame))],
             ..FrameRecord::default()
