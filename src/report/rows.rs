@@ -179,12 +179,8 @@ fn sources(header: &StringRecord, effects: &[&str]) -> Vec<Source> {
 
 fn below_zero(stage: &StageTimes) -> Option<String> {
     let count = stage.times_ms.iter().filter(|time| **time < 0.0).count();
-    (count > 0).then(|| {
-        format!(
-            "{}: {count} values are below 0: the clocks were further apart than the span",
-            stage.column
-        )
-    })
+    let column = &stage.column;
+    (count > 0).then(|| format!("{column}: values below 0, where the clocks were further apart than the span: {count}"))
 }
 
 /// The values of a line.

@@ -60,9 +60,15 @@ pub fn comparison(comparison: &Comparison) -> String {
 /// Difference, interval and verdict.
 pub fn estimate(estimate: &Estimate) -> [String; 3] {
     let interval = match estimate.interval_ms {
-        Some([low, high]) => format!("{low:+.4} to {high:+.4}"),
+        Some([low, high]) => format!("{} to {}", signed(low), signed(high)),
         None => "NA".to_owned(),
     };
     let verdict = estimate.verdict().words().to_owned();
-    [format!("{:+.4}", estimate.difference_ms), interval, verdict]
+    [signed(estimate.difference_ms), interval, verdict]
+}
+
+/// With its sign, but none of a zero's.
+fn signed(value: f64) -> String {
+    let rounded = (value * 1e4).round() / 1e4;
+    format!("{:+.4}", if rounded == 0.0 { 0.0 } else { rounded })
 }

@@ -30,13 +30,18 @@ impl Stutter {
         let (frames, time) = stuttering.fold((0, 0.0), |(frames, sum), (time, _)| (frames + 1, sum + time));
         Stutter {
             frames,
-            percent_of_time: if frames > 0 { 100.0 * time / total } else { 0.0 },
+            // Spans across two clocks may be negative and add up to nothing, of which there is no share.
+            percent_of_time: if frames > 0 && total > 0.0 {
+                100.0 * time / total
+            } else {
+                0.0
+            },
         }
     }
 }
 
-/// The mean of each frame and those before it, as many as [`window`] says, where a time over three times the one before
-/// it counts as that one.
+/// The mean of each frame and those before it, where a time over three times the one before it counts as that one. It goes
+/// over ten times the root of the run's mean in milliseconds: 41 frames at 60 frames a second.
 ///
 /// CXWorld/CapFrameX: `GetMovingAverage` in `FrametimeStatisticProvider.cs`, and `SampleBasedMovingAverage.cs`.
 pub fn moving_average(times: &[f64]) -> Vec<f64> {
@@ -53,8 +58,7 @@ pub fn moving_average(times: &[f64]) -> Vec<f64> {
     (0..times.len()).map(average).collect()
 }
 
-/// Frames of the moving average: ten times the root of the mean in milliseconds, to the nearest even number where it is
-/// half-way, and at least the frame itself. At 60 frames a second it is 41.
+/// Frames of the moving average: rounded, to the even neighbour where it is half-way, and at least the frame itself.
 fn window(times: &[f64]) -> usize {
     let mean = mean(times).unwrap_or_default().max(0.0);
     ((mean.sqrt() * 10.0).round_ties_even() as usize).max(1)

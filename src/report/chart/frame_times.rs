@@ -40,6 +40,7 @@ pub fn frame_times(recordings: &[Recording]) -> Markup {
         }
         @let [left, right] = axes.x.places;
         @for label in &labels {
+            line.halo x1=(left) x2=(right) y1=(label.y) y2=(label.y) {}
             line.percentile.{ "c" (label.capture) } x1=(left) x2=(right) y1=(label.y) y2=(label.y) {}
             text.label x=(right + 6.0) y=(label.words_y + 4.0) {
                 tspan.fill.{ "c" (label.capture) } { "■ " } (label.words)

@@ -49,12 +49,8 @@ fn top(captures: &[Vec<f64>]) -> f64 {
 fn above(captures: &[Vec<f64>], top: f64) -> Option<String> {
     let above: Vec<f64> = captures.iter().flatten().copied().filter(|time| *time > top).collect();
     let longest = above.iter().copied().fold(0.0, f64::max);
-    (!above.is_empty()).then(|| {
-        format!(
-            " Not shown: {} frames above {top:.2} ms, up to {longest:.2} ms.",
-            above.len()
-        )
-    })
+    let count = above.len();
+    (count > 0).then(|| format!(" Frames above {top:.2} ms, not shown: {count}; the longest: {longest:.2} ms."))
 }
 
 /// A plot with its heading, its legend and a sentence on how to read it.
