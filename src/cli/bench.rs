@@ -46,23 +46,21 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
 /// Runs the bench, and writes its file.
 fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::Result<Results> {
     let axes = Axes::of(options)?;
-    let file = options
-        .json
-        .as_deref()
-        .map(NewFile::create)
-        .transpose()
-        .map_err(usage)?;
+    if let Some(path) = &options.json {
+        // Not kept open: a bench that is broken off leaves nothing behind.
+        NewFile::create(path).map_err(usage)?;
+    }
     let machines = Machines::open(&axes.processors, options.gpu.as_deref())?;
     let cases = axes.cases(&machines.processors());
     let facts = facts(machines.all());
     check_machine(options, base, &facts)?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
     let mut results = Results::new(facts, &cases, axes.frames, axes.warm_up, seed);
-    Measurement::new(&machines, &cases, axes.chains())?.run(axes.rounds, &mut results)?;
-    for machine in machines.all() {
-        machine.check_validation()?;
-    }
-    if let Some(file) = file {
+    let free = || machines.all()[0].device.memory_free() / 2;
+    let memory = options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20);
+    Measurement::new(&machines, &cases, axes.chains(), memory)?.run(axes.rounds, &mut results)?;
+    if let Some(path) = &options.json {
+        let file = NewFile::create(path).map_err(usage)?;
         let path = file.write(&results.to_json()?).map_err(usage)?;
         tracing::info!("results: {}", path.display());
     }

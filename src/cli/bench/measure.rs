@@ -33,6 +33,8 @@ impl Machines {
         for processor in processors {
             let request = Request {
                 gpu: gpu.map(str::to_owned),
+                // The layer has times of its own.
+                validate_if_present: false,
                 ..Request::offscreen(*processor)
             };
             let machine = Machine::open(&request, None)?;
@@ -83,16 +85,16 @@ pub struct Measurement<'a> {
     cases: &'a [Case],
     /// One for each case.
     plans: Vec<Arc<Plan>>,
-    /// Bytes that all renderers may take together: more would leave none to what else uses the GPU.
+    /// Bytes that all renderers may take together.
     budget: u64,
 }
 
 impl<'a> Measurement<'a> {
-    /// Makes the plans. `chains` has those of the cases.
+    /// Makes the plans. `chains` has those of the cases, `budget` is the memory that their renderers may take together, bytes.
     ///
     /// # Errors
     /// A size that is larger than the GPU's images.
-    pub fn new(machines: &'a Machines, cases: &'a [Case], chains: &[Chain]) -> anyhow::Result<Self> {
+    pub fn new(machines: &'a Machines, cases: &'a [Case], chains: &[Chain], budget: u64) -> anyhow::Result<Self> {
         for case in cases {
             machines.all[0].check_extent(extent(case))?;
         }
@@ -105,7 +107,7 @@ impl<'a> Measurement<'a> {
             machines,
             cases,
             plans: cases.iter().map(plan).collect(),
-            budget: machines.all[0].device.memory_free() / 2,
+            budget,
         })
     }
 
@@ -192,6 +194,7 @@ impl<'a> Measurement<'a> {
                 {
                     self.alive.remove(0);
                 }
+                tracing::debug!("made: {described}");
                 let renderer = renderer(self.machines, described).with_context(name)?;
                 self.alive.push(Alive { case, renderer, bytes });
                 self.alive.len() - 1

@@ -81,7 +81,7 @@ pub struct BenchOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "How often")]
     pub frames: Option<u64>,
     /// Frames before each round that are not measured.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1_000_000), help_heading = "How often")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How often")]
     pub warm_up: Option<u64>,
     /// What the order is drawn from; by default another one each time.
     #[arg(long, value_name = "N", help_heading = "How often")]
@@ -89,6 +89,10 @@ pub struct BenchOptions {
     /// The GPU: its number, a part of its name, or the start of its UUID.
     #[arg(long, value_name = "GPU", help_heading = "How often")]
     pub gpu: Option<String>,
+    /// GPU memory that the cases may hold together, MiB; one that has to give way is made anew for its next round. By default
+    /// half of what is free.
+    #[arg(long, value_name = "MIB", help_heading = "How often")]
+    pub memory: Option<u32>,
 
     /// Write all rounds to FILE, which must not be there yet.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
@@ -105,7 +109,7 @@ pub struct BenchOptions {
         value_name = "FILE",
         conflicts_with_all = [
             "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "rounds", "frames",
-            "warm_up", "seed", "gpu", "json",
+            "warm_up", "seed", "gpu", "memory", "json",
         ],
         help_heading = "Results"
     )]
