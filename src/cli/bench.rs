@@ -54,11 +54,21 @@ fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::
     let cases = axes.cases(&machines.processors());
     let facts = facts(machines.all());
     check_machine(options, base, &facts)?;
-    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
-    let mut results = Results::new(facts, &cases, axes.frames, axes.warm_up, seed);
     let free = || machines.all()[0].device.memory_free() / 2;
     let memory = options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20);
-    Measurement::new(&machines, &cases, axes.chains(), memory)?.run(axes.rounds, &mut results)?;
+    let mut measurement = Measurement::new(&machines, &cases, axes.chains(), memory)?;
+    let of_each = measurement.trial()?;
+    let (frames, warm_up) = axes.frames(of_each);
+    let seconds = of_each.as_secs_f64() * (frames + warm_up) as f64 * f64::from(axes.rounds);
+    tracing::info!(
+        "{} cases, {} rounds of {frames} frames each: about {} s",
+        cases.len(),
+        axes.rounds,
+        seconds.ceil()
+    );
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let mut results = Results::new(facts, &cases, frames, warm_up, seed);
+    measurement.run(axes.rounds, &mut results)?;
     if let Some(path) = &options.json {
         let file = NewFile::create(path).map_err(usage)?;
         let path = file.write(&results.to_json()?).map_err(usage)?;

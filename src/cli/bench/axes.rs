@@ -1,5 +1,7 @@
 //! From options to cases: the sets, and what options replace of them.
 
+use std::time::Duration;
+
 use crate::bench::Case;
 use crate::kernels::{Chain, catalogue};
 use crate::renderer::Schedule;
@@ -22,11 +24,17 @@ pub struct Axes {
     instrument: Vec<Instrument>,
     /// Rounds of each case.
     pub rounds: u32,
-    /// Frames of a round.
-    pub frames: u64,
-    /// Frames before each round.
-    pub warm_up: u64,
+    /// Frames of a round; `None`: as many as make a short bench.
+    pub frames: Option<u64>,
+    /// Frames before each round; `None`: an eighth of that.
+    pub warm_up: Option<u64>,
 }
+
+/// How long a short bench takes on any machine, about.
+const SHORT: Duration = Duration::from_secs(30);
+/// Frames of its rounds: fewer are mostly the way in and out, more say nothing more.
+const FEWEST: u64 = 5;
+const MOST: u64 = 500;
 
 const P720: Size = Size {
     width: 1280,
@@ -69,12 +77,11 @@ impl Axes {
                 vec![Instrument::Off, Instrument::Frame, Instrument::Full],
             ),
         };
-        // Rounds, frames, frames of warm-up: on an H200 `schedules` takes half a minute, and `instrument` some minutes, since it
-        // is to see less than 1 %.
-        let (rounds, frames, warm_up) = match set {
-            BenchSet::Short => (9, 60, 10),
-            BenchSet::Schedules => (9, 1500, 100),
-            BenchSet::Instrument => (15, 200, 20),
+        // The two whose figures are quoted have fixed frames; `instrument` has more rounds, since it is to see less than 1 %.
+        let (rounds, frames) = match set {
+            BenchSet::Short => (9, None),
+            BenchSet::Schedules => (9, Some(1500)),
+            BenchSet::Instrument => (15, Some(200)),
         };
         let chains = options.chains.clone().unwrap_or(vec![chain.into()]);
         Ok(Self {
@@ -86,9 +93,18 @@ impl Axes {
             in_flight: options.in_flight.clone().unwrap_or(in_flight),
             instrument: options.instrument.clone().unwrap_or(instrument),
             rounds: options.rounds.unwrap_or(rounds),
-            frames: options.frames.unwrap_or(frames),
-            warm_up: options.warm_up.unwrap_or(warm_up),
+            frames: options.frames.or(frames),
+            warm_up: options.warm_up,
         })
+    }
+
+    /// Frames of a round and of its warm-up, where one frame of each case takes so long together.
+    pub fn frames(&self, of_each: Duration) -> (u64, u64) {
+        let frames = self.frames.unwrap_or_else(|| {
+            let fitting = SHORT.as_secs_f64() / (of_each.as_secs_f64() * f64::from(self.rounds));
+            (fitting as u64).clamp(FEWEST, MOST)
+        });
+        (frames, self.warm_up.unwrap_or(frames.div_ceil(8)))
     }
 
     /// The chains, found again by their effects' names.

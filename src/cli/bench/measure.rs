@@ -111,22 +111,30 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// Tries every case, says how long it will take, and runs the rounds.
+    /// Tries every case before any is measured: how long one frame of each takes together, about.
     ///
     /// # Errors
     /// An unknown scene, no memory, or a frame that failed: the error names the case.
-    pub fn run(mut self, rounds: u32, results: &mut Results) -> anyhow::Result<()> {
-        let mut expected = Duration::ZERO;
+    pub fn trial(&mut self) -> anyhow::Result<Duration> {
+        const FRAMES: u64 = 3;
+        let mut of_each = Duration::ZERO;
         for case in 0..self.cases.len() {
-            let frame = self.trial(case)?;
-            expected += frame.mul_f64((results.frames + results.warm_up) as f64 * f64::from(rounds));
+            of_each += self.in_case(case, |renderer, view| {
+                // The first ones take longer.
+                render(renderer, view, 2)?;
+                let started = Instant::now();
+                render(renderer, view, FRAMES)?;
+                Ok(started.elapsed() / FRAMES as u32)
+            })?;
         }
-        tracing::info!(
-            "{} cases, {rounds} rounds of {} frames each: about {} s",
-            self.cases.len(),
-            results.frames,
-            expected.as_secs_f64().ceil()
-        );
+        Ok(of_each)
+    }
+
+    /// Runs the rounds.
+    ///
+    /// # Errors
+    /// As [`Measurement::trial`].
+    pub fn run(mut self, rounds: u32, results: &mut Results) -> anyhow::Result<()> {
         let mut rng = Rng::with_seed(results.seed);
         // The cases of a size are interleaved, one size comes after the other: those of all sizes together may not fit.
         for group in self.sizes() {
@@ -153,17 +161,6 @@ impl<'a> Measurement<'a> {
             }
         }
         groups
-    }
-
-    /// How long a frame takes, about: from few frames, once the first ones are through.
-    fn trial(&mut self, case: usize) -> anyhow::Result<Duration> {
-        const FRAMES: u64 = 5;
-        self.in_case(case, |renderer, view| {
-            render(renderer, view, 2)?;
-            let started = Instant::now();
-            render(renderer, view, FRAMES)?;
-            Ok(started.elapsed() / FRAMES as u32)
-        })
     }
 
     fn round(&mut self, case: usize, frames: u64, warm_up: u64) -> anyhow::Result<Round> {

@@ -77,10 +77,10 @@ pub struct BenchOptions {
     /// Rounds; each runs every case once, in an order of its own. Below 6 no difference is called.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS as i64), help_heading = "How often")]
     pub rounds: Option<u32>,
-    /// Frames of a round.
+    /// Frames of a round; in the set `short` by default as many as make half a minute.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "How often")]
     pub frames: Option<u64>,
-    /// Frames before each round that are not measured.
+    /// Frames before each round that are not measured; by default an eighth of a round.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How often")]
     pub warm_up: Option<u64>,
     /// What the order is drawn from; by default another one each time.
