@@ -12,6 +12,9 @@ use std::process::Command;
 
 use program::Program;
 
+/// Labels in the order of their ranges' begins, each with how many ranges it lies in.
+type Ranges = Vec<(usize, String)>;
+
 /// Compiles the tool into the folder.
 fn recorder(folder: &Path) -> std::path::PathBuf {
     let library = folder.join("libnvtx_recorder.so");
@@ -27,10 +30,9 @@ fn recorder(folder: &Path) -> std::path::PathBuf {
     library
 }
 
-/// The labels of each thread in the order of their begins, each with how many ranges it lies in; the chain's thread last. Every
-/// range must have ended.
-fn ranges(record: &str) -> Vec<Vec<(usize, String)>> {
-    let mut threads: BTreeMap<&str, (usize, Vec<(usize, String)>)> = BTreeMap::new();
+/// Those of each thread, the chain's last. Every range must have ended.
+fn ranges(record: &str) -> Vec<Ranges> {
+    let mut threads: BTreeMap<&str, (usize, Ranges)> = BTreeMap::new();
     for line in record.lines() {
         let (thread, event) = line.split_once(' ').unwrap();
         let (depth, labels) = threads.entry(thread).or_default();
@@ -55,7 +57,7 @@ fn ranges(record: &str) -> Vec<Vec<(usize, String)>> {
 }
 
 /// Runs the program with the tool, and gives what each thread's ranges were.
-fn recorded(arguments: &str, code: i32) -> Vec<Vec<(usize, String)>> {
+fn recorded(arguments: &str, code: i32) -> Vec<Ranges> {
     let tools = tempfile::tempdir().unwrap();
     let record = tools.path().join("record");
     let ended = Program::start(arguments, |command, _| {
