@@ -8,6 +8,7 @@ mod output;
 mod selftest;
 mod session;
 mod setup;
+mod timing_test;
 mod view;
 
 use std::io::Write;

@@ -89,6 +89,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// Work of known length appears with that length.
+    Timing,
     /// Every example of the interop library.
     Interop,
 }

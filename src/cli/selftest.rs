@@ -19,6 +19,7 @@ use super::examples;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
 use super::setup::{Machine, Request};
+use super::timing_test;
 
 /// How a part went: what was seen, or what was wrong.
 enum Outcome {
@@ -51,6 +52,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         SelftestPart::Withheld,
         SelftestPart::Tags,
         SelftestPart::Resizes,
+        SelftestPart::Timing,
         SelftestPart::Interop,
     ];
     let parts = if options.parts.is_empty() {
@@ -68,6 +70,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
+            SelftestPart::Timing => timing(&machine),
             SelftestPart::Interop => interop(&machine),
         };
         let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
@@ -101,7 +104,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         frames_in_flight: 3,
         schedule: Schedule::Pipelined,
@@ -117,7 +120,7 @@ fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
     Ok(Arc::new(Chain::with_enabled(catalogue(), effects)?.plan()))
 }
 
-fn view(plan: &Arc<Plan>) -> View {
+pub(super) fn view(plan: &Arc<Plan>) -> View {
     let scene = SceneFrame {
         frame: 0,
         time: 0.0,
@@ -157,6 +160,14 @@ fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
             report.frames, report.texels
         )
     })
+}
+
+/// Holds the instrument against what it must show.
+fn timing(machine: &Machine) -> anyhow::Result<Outcome> {
+    if machine.cuda.is_none() {
+        return Ok(Skipped("it takes kernels and hand-overs: CUDA is not there".into()));
+    }
+    timing_test::run(machine).map(Passed)
 }
 
 /// Vulkan writes a pattern, the chain complements it, Vulkan checks every texel, at several extents.
