@@ -1,11 +1,13 @@
 //! The command line: one file a command.
 
+mod capture_facts;
 mod doctor;
 mod examples;
 mod log;
 mod options;
 mod output;
 mod selftest;
+mod selftest_result;
 mod session;
 mod setup;
 mod timing_test;

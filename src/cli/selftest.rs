@@ -18,6 +18,7 @@ use crate::timing::Instrument;
 use super::examples;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
+use super::selftest_result::{self, PartResult};
 use super::setup::{Machine, Request};
 use super::timing_test;
 
@@ -62,6 +63,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     };
     print(format_args!("self-test on {}", machine.device.physical.name))?;
     let mut failures = 0;
+    let mut results = Vec::new();
     for part in parts {
         let started = Instant::now();
         let outcome = match part {
@@ -86,7 +88,13 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             "{word}  {name:<9} {seconds:>7.2} s  {}",
             text.replace('\n', "\n        ")
         ))?;
+        results.push(PartResult {
+            name,
+            outcome: word.into(),
+            text: text.clone(),
+        });
     }
+    selftest_result::keep(&machine.device.physical, results);
     match &machine.device.instance.validation {
         None => print("SKIP  validation            off: --validate switches it on")?,
         Some(log) => {
