@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod capture;
 mod doctor;
 mod examples;
 mod log;

@@ -13,19 +13,11 @@ use crate::kernels::{Chain, Plan, catalogue};
 use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
-use crate::timing::{Capture, History, Sheet};
+use crate::timing::{Capture, History};
 
+use super::capture::{effect_names, open_capture};
 use super::output::print;
 use super::setup::Machine;
-
-/// Names of the effects, by catalogue index: the columns of a capture.
-pub(crate) fn effect_names() -> Vec<&'static str> {
-    catalogue()
-        .effects()
-        .iter()
-        .map(|effect| effect.name.as_str())
-        .collect()
-}
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
 const BASE_NAME: &str = "handover";
@@ -188,7 +180,7 @@ impl ViewSession {
                 self.renderer.finish()?;
                 self.keep_records();
                 let folder = Capture::next_free(Path::new(BASE_NAME));
-                match Capture::create(&folder, Sheet::of_this_process("Vulkan", &effect_names())) {
+                match open_capture(&folder, &mut self.renderer, &self.machine) {
                     Ok(capture) => {
                         tracing::info!("capturing into {}", folder.display());
                         self.capture = Some(capture);
@@ -206,7 +198,8 @@ impl ViewSession {
         self.keep_records();
         if let Some(capture) = self.capture.take() {
             let written = capture.finish()?;
-            tracing::info!("captured {} frames: {}", written.rows, written.path.display());
+            let (rows, path, trace) = (written.rows, written.path.display(), written.trace.display());
+            tracing::info!("captured {rows} frames: {path} and {trace}");
         }
         Ok(())
     }
@@ -342,6 +335,10 @@ impl Session for ViewSession {
                 "timings of {} frames: {}",
                 written.rows,
                 written.path.display()
+            ))?;
+            print(format_args!(
+                "their trace, for https://ui.perfetto.dev: {}",
+                written.trace.display()
             ))?;
         }
         print(summary_table(&self.history).trim_end())?;
