@@ -11,6 +11,7 @@ use handover::cli::{Machine, ProcessorChoice, Request, Size, parse_size};
 use handover::kernels::{Chain, catalogue};
 use handover::renderer::{Renderer, Schedule, Settings, View};
 use handover::scene::{Camera, SceneFrame};
+use handover::timing::Instrument;
 
 /// Options of the bench.
 #[derive(Debug, Parser)]
@@ -58,6 +59,7 @@ fn main() -> anyhow::Result<()> {
                 schedule,
                 wait_limit: Duration::from_secs(10),
                 effects: catalogue().effects().len(),
+                instrument: Instrument::Frame,
                 check_tags: false,
                 check_complement: false,
             };

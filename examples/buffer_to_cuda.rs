@@ -15,13 +15,14 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{Error, SharedMemory, open_descriptors};
-use handover::proof::{Pair, Verdict, conclude};
+use handover::interop::{Error, SharedMemory};
+use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::ownership::{acquire_from_external, keep_for_copies, release_to_external};
-use handover::vulkan::{Buffer, BufferMemory, Device};
+use handover::vulkan::transfer::copy_buffer;
+use handover::vulkan::{Buffer, BufferMemory};
 use vk::BufferUsageFlags as BufferUsage;
 
 /// Bytes of each buffer: a multiple of any alignment that a driver asks of a buffer.
@@ -61,18 +62,10 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let [rewrite] = pair.kernels("buffer_to_cuda", KERNEL, ["rewrite"])?;
-    // Drivers open descriptors of their own when something is first used, and keep them: so the second round is measured.
-    exchange(&pair, &rewrite)?;
-    let before = open_descriptors()?;
-    let allocation = exchange(&pair, &rewrite)?;
-    let after = open_descriptors()?;
-    ensure!(
-        before == after,
-        "{before} descriptors were open before the buffers, {after} after"
-    );
+    let (allocation, descriptors) = leaves_no_descriptor(|| exchange(&pair, &rewrite))?;
     Ok(Verdict::Pass(format!(
         "{BYTES} bytes rewritten by CUDA and {BYTES} beside them untouched, in one allocation of {allocation} bytes; \
-         4 bad ranges refused; {after} descriptors open before and after"
+         4 bad ranges refused; {descriptors} descriptors open before and after"
     )))
 }
 
@@ -94,8 +87,8 @@ fn exchange(pair: &Pair, rewrite: &Function) -> anyhow::Result<u64> {
 
     pair.round_trip(
         |commands| {
-            copy(device, commands, (upload.raw, 0), (rewritten.raw, 0));
-            copy(device, commands, (upload.raw, BYTES), (untouched.raw, 0));
+            copy_buffer(device, commands, (upload.raw, 0), (rewritten.raw, 0), BYTES);
+            copy_buffer(device, commands, (upload.raw, BYTES), (untouched.raw, 0), BYTES);
             // One is given away. The other stays Vulkan's own, and is only made readable.
             release_to_external(device, commands, family, &[], &[rewritten.raw]);
             keep_for_copies(device, commands, untouched.raw);
@@ -108,44 +101,17 @@ fn exchange(pair: &Pair, rewrite: &Function) -> anyhow::Result<u64> {
         },
         |commands| {
             acquire_from_external(device, commands, family, &[], &[rewritten.raw]);
-            copy(device, commands, (rewritten.raw, 0), (read_back.raw, 0));
-            copy(device, commands, (untouched.raw, 0), (read_back.raw, BYTES));
+            copy_buffer(device, commands, (rewritten.raw, 0), (read_back.raw, 0), BYTES);
+            copy_buffer(device, commands, (untouched.raw, 0), (read_back.raw, BYTES), BYTES);
         },
     )?;
 
-    let found = bytemuck::pod_collect_to_vec::<u8, u32>(read_back.bytes());
-    let (changed, kept) = found.split_at(WORDS as usize);
-    for (index, found) in (0..).zip(changed) {
-        compare(
-            "rewritten",
-            index,
-            rewritten_word(words[0][index as usize], index),
-            *found,
-        )?;
-    }
-    for (index, found) in (0..).zip(kept) {
-        compare("untouched", index, words[1][index as usize], *found)?;
-    }
+    let (changed, kept) = read_back.bytes().split_at(BYTES as usize);
+    let changed_word = |index| rewritten_word(words[0][index as usize], index);
+    expect_words(changed, changed_word, |index| format!("word {index} of `rewritten`"))?;
+    let kept_word = |index| words[1][index as usize];
+    expect_words(kept, kept_word, |index| format!("word {index} of `untouched`"))?;
     Ok(memory.size())
-}
-
-fn compare(buffer: &str, index: u32, expected: u32, found: u32) -> anyhow::Result<()> {
-    let byte = index * 4;
-    ensure!(
-        found == expected,
-        "the word at byte {byte} of `{buffer}`: expected {expected:#010x}, found {found:#010x}"
-    );
-    Ok(())
-}
-
-fn copy(device: &Device, commands: vk::CommandBuffer, from: (vk::Buffer, u64), to: (vk::Buffer, u64)) {
-    let region = vk::BufferCopy::default().src_offset(from.1).dst_offset(to.1);
-    // SAFETY: the command buffer is recording; both ranges lie in their buffers, which outlive the round trip.
-    unsafe {
-        device
-            .raw
-            .cmd_copy_buffer(commands, from.0, to.0, &[region.size(BYTES)])
-    };
 }
 
 /// Each of these ends as an error of ours, with the reason, instead of a validation message or a fault.

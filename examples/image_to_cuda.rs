@@ -16,53 +16,33 @@ use std::process::ExitCode;
 use anyhow::{bail, ensure};
 use ash::vk;
 use handover::cuda::{Function, launch};
-use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, open_descriptors};
-use handover::proof::{Pair, Verdict, conclude};
+use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory};
+use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
+use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
 use handover::vulkan::{Buffer, BufferMemory};
-use vk::{BufferUsageFlags as BufferUsage, ImageLayout as Layout};
+use vk::BufferUsageFlags as BufferUsage;
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 128, height: 64 };
 const LEVELS: u32 = 5;
 const LAYERS: u32 = 3;
-
-const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
-    vk::ImageUsageFlags::TRANSFER_SRC.as_raw()
-        | vk::ImageUsageFlags::TRANSFER_DST.as_raw()
-        | vk::ImageUsageFlags::STORAGE.as_raw()
-        | vk::ImageUsageFlags::SAMPLED.as_raw(),
-);
+/// Bytes of the kernel's report.
+const REPORT: u64 = 32;
 
 /// A format, what else its image is used for, and what a word of a texel is made of: bits that are kept of mixed ones, and bits
 /// that are set. So a half or a float is never zero, denormal, infinite or not a number: exact in its format, and no copy has
 /// a reason to change its bits. The last variant makes CUDA's array a colour attachment too: its flag must follow the usage.
-const VARIANTS: [(SharedFormat, vk::ImageUsageFlags, u32, u32); 5] = [
-    (SharedFormat::Rgba8Unorm, vk::ImageUsageFlags::empty(), 0xffff_ffff, 0),
-    (
-        SharedFormat::Rgba16Float,
-        vk::ImageUsageFlags::empty(),
-        0xbfff_bfff,
-        0x0400_0400,
-    ),
-    (
-        SharedFormat::R32Float,
-        vk::ImageUsageFlags::empty(),
-        0xbfff_ffff,
-        0x0080_0000,
-    ),
-    (
-        SharedFormat::Rgba32Float,
-        vk::ImageUsageFlags::empty(),
-        0xbfff_ffff,
-        0x0080_0000,
-    ),
-    (
-        SharedFormat::Rgba16Float,
-        vk::ImageUsageFlags::COLOR_ATTACHMENT,
-        0xbfff_bfff,
-        0x0400_0400,
-    ),
+type Variant = (SharedFormat, vk::ImageUsageFlags, [u32; 2]);
+const VARIANTS: [Variant; 5] = [
+    (SharedFormat::Rgba8Unorm, NOTHING_ELSE, [0xffff_ffff, 0]),
+    (SharedFormat::Rgba16Float, NOTHING_ELSE, HALVES),
+    (SharedFormat::R32Float, NOTHING_ELSE, FLOATS),
+    (SharedFormat::Rgba32Float, NOTHING_ELSE, FLOATS),
+    (SharedFormat::Rgba16Float, vk::ImageUsageFlags::COLOR_ATTACHMENT, HALVES),
 ];
+const NOTHING_ELSE: vk::ImageUsageFlags = vk::ImageUsageFlags::empty();
+const HALVES: [u32; 2] = [0xbfff_bfff, 0x0400_0400];
+const FLOATS: [u32; 2] = [0xbfff_ffff, 0x0080_0000];
 
 /// `mixed` is the host's, word for word. `report`: texels seen, words that differ, and of the first of those its level, layer,
 /// x, y, what was expected and what was found.
@@ -124,83 +104,55 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let kernels = pair.kernels("image_to_cuda", KERNEL, ["texels_of_4", "texels_of_8", "texels_of_16"])?;
-    // Drivers open descriptors of their own when something is first used, and keep them: so the second round is measured.
-    let all = || -> anyhow::Result<usize> {
-        (0..VARIANTS.len())
-            .map(|variant| exchange(&pair, &kernels, variant))
-            .sum()
-    };
-    all()?;
-    let before = open_descriptors()?;
-    let words = all()?;
-    let after = open_descriptors()?;
-    ensure!(
-        before == after,
-        "{before} descriptors were open before the images, {after} after"
-    );
+    let (words, descriptors) = leaves_no_descriptor(|| {
+        let exchanges = (0u32..).zip(VARIANTS);
+        exchanges
+            .map(|(seed, variant)| exchange(&pair, &kernels, variant, 2 * seed))
+            .sum::<anyhow::Result<usize>>()
+    })?;
     Ok(Verdict::Pass(format!(
-        "{} images of {LEVELS} levels and {LAYERS} layers, {} bytes, each checked by CUDA and, changed, by Vulkan; {after} \
-         descriptors open before and after",
+        "{} images of {LEVELS} levels and {LAYERS} layers, {} bytes, each checked by CUDA and, changed, by Vulkan; \
+         {descriptors} descriptors open before and after",
         VARIANTS.len(),
         words * 4
     )))
 }
 
-/// Makes an image, hands it over and back, checks all of it twice, and lets go of everything; how many words it has.
-fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Result<usize> {
-    let (device, context) = (&pair.device, &pair.context);
-    let (format, attachment, keep, set) = VARIANTS[variant];
+/// Makes an image, hands it over and back, checks all of it twice, and lets go of everything; how many words it has. Vulkan writes
+/// the content of `seed`, CUDA that of the next: what another variant left behind is not taken for its own.
+fn exchange(pair: &Pair, kernels: &[Function; 3], variant: Variant, seed: u32) -> anyhow::Result<usize> {
+    let (device, context, family) = (&pair.device, &pair.context, pair.device.scene_queue.family);
+    let (format, attachment, [keep, set]) = variant;
+    let copied = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+    let used = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED;
     let description = SharedImageDescription {
         mip_levels: LEVELS,
         array_layers: LAYERS,
-        ..SharedImageDescription::new(format, EXTENT, USAGE | attachment)
+        ..SharedImageDescription::new(format, EXTENT, copied | used | attachment)
     };
     let what = format!("{} for {:?}", description.text(), description.usage);
     let texel_words = format.texel_bytes() as u32 / 4;
-    // Two seeds a variant: contents that another one left behind are not taken for its own.
-    let seed = 2 * variant as u32;
+    let kernel = &kernels[texel_words as usize / 2];
     let places = places(&description, texel_words);
     let pattern = |seed, place: &[u32; 5]| mixed(seed, *place) & keep | set;
-    let kernel = &kernels[texel_words as usize / 2];
 
     let image = SharedImage::new(device, context, description, "shared image")?;
-    let report_usage = BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST;
-    let report = SharedMemory::new(device, context, 32, report_usage, "report")?.buffer(0, 32, "report")?;
+    let (from, to) = (BufferUsage::TRANSFER_SRC, BufferUsage::TRANSFER_DST);
+    let report = SharedMemory::new(device, context, REPORT, from | to, "report")?.buffer(0, REPORT, "report")?;
     let bytes = 4 * places.len() as u64;
-    let mut upload = Buffer::new(device, bytes, BufferUsage::TRANSFER_SRC, BufferMemory::Upload, "upload")?;
-    let to_host = |bytes| {
-        let usage = BufferUsage::TRANSFER_DST;
-        Buffer::new(device, bytes, usage, BufferMemory::ReadBack, "read back")
-    };
-    let (texels, counts) = (to_host(bytes)?, to_host(report.size)?);
+    let mut upload = Buffer::new(device, bytes, from, BufferMemory::Upload, "upload")?;
+    let texels = Buffer::new(device, bytes, to, BufferMemory::ReadBack, "texels")?;
+    let counts = Buffer::new(device, REPORT, to, BufferMemory::ReadBack, "counts")?;
     let written: Vec<u32> = places.iter().map(|place| pattern(seed, place)).collect();
     upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&written));
 
-    // One region a level: the layers of a level follow each other in the buffer.
-    let layers = vk::ImageSubresourceLayers::default()
-        .aspect_mask(vk::ImageAspectFlags::COLOR)
-        .layer_count(LAYERS);
-    let region = |level| {
-        let texels_before: u32 = (0..level).map(|level| texels_of(&description, level)).sum();
-        vk::BufferImageCopy::default()
-            .buffer_offset(u64::from(texels_before) * format.texel_bytes() as u64)
-            .image_subresource(layers.mip_level(level))
-            .image_extent(description.level_extent(level).into())
-    };
-    let regions: Vec<_> = (0..LEVELS).map(region).collect();
-
-    let (family, raw) = (pair.device.scene_queue.family, image.vulkan.raw);
+    let (raw, regions) = (image.vulkan.raw, description.copy_regions());
     let (whole, buffers) = ((raw, description.range()), [report.raw]);
     pair.round_trip(
         |commands| {
             discard_for_copies(device, commands, whole);
-            // SAFETY: the command buffer is recording; the regions cover buffer and image, which outlive the round trip.
-            unsafe {
-                device
-                    .raw
-                    .cmd_copy_buffer_to_image(commands, upload.raw, raw, Layout::TRANSFER_DST_OPTIMAL, &regions);
-                device.raw.cmd_fill_buffer(commands, report.raw, 0, vk::WHOLE_SIZE, 0);
-            }
+            regions_from_buffer(device, commands, upload.raw, raw, &regions);
+            fill(device, commands, report.raw, 0..REPORT, 0);
             release_to_external(device, commands, family, &[whole], &buffers);
         },
         |stream| {
@@ -216,14 +168,8 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
         },
         |commands| {
             acquire_from_external(device, commands, family, &[whole], &buffers);
-            let all = [vk::BufferCopy::default().size(report.size)];
-            // SAFETY: as above.
-            unsafe {
-                device
-                    .raw
-                    .cmd_copy_image_to_buffer(commands, raw, Layout::TRANSFER_SRC_OPTIMAL, texels.raw, &regions);
-                device.raw.cmd_copy_buffer(commands, report.raw, counts.raw, &all);
-            }
+            regions_to_buffer(device, commands, raw, texels.raw, &regions);
+            copy_buffer(device, commands, (report.raw, 0), (counts.raw, 0), REPORT);
         },
     )?;
 
@@ -239,23 +185,12 @@ fn exchange(pair: &Pair, kernels: &[Function; 3], variant: usize) -> anyhow::Res
     let all = places.len() as u32 / texel_words;
     ensure!(seen == all, "{what}: CUDA saw {seen} of {all} texels");
 
-    let found = bytemuck::pod_collect_to_vec::<u8, u32>(texels.bytes());
-    for (place, found) in places.iter().zip(found) {
-        let expected = pattern(seed + 1, place);
-        let [level, layer, x, y, word] = place;
-        ensure!(
-            found == expected,
-            "{what}: back in Vulkan, word {word} of texel ({x}, {y}) of level {level}, layer {layer}: \
-             expected {expected:#010x}, found {found:#010x}"
-        );
-    }
-    Ok(places.len())
-}
-
-/// Texels of all layers of a level.
-fn texels_of(description: &SharedImageDescription, level: u32) -> u32 {
-    let vk::Extent2D { width, height } = description.level_extent(level);
-    width * height * LAYERS
+    let place = |index| {
+        let [level, layer, x, y, word] = places[index as usize];
+        format!("{what}: back in Vulkan, word {word} of texel ({x}, {y}) of level {level}, layer {layer}")
+    };
+    let changed = |index| pattern(seed + 1, &places[index as usize]);
+    expect_words(texels.bytes(), changed, place)
 }
 
 /// Level, layer, x, y and word of every word, in the order of the copies: by level, layer, row.
@@ -264,15 +199,10 @@ fn places(description: &SharedImageDescription, texel_words: u32) -> Vec<[u32; 5
         let vk::Extent2D { width, height } = description.level_extent(level);
         let place = move |index: u32| {
             let (texel, word) = (index / texel_words, index % texel_words);
-            [
-                level,
-                texel / (width * height),
-                texel % width,
-                texel / width % height,
-                word,
-            ]
+            let (layer, x, y) = (texel / (width * height), texel % width, texel / width % height);
+            [level, layer, x, y, word]
         };
-        (0..texels_of(description, level) * texel_words).map(place)
+        (0..width * height * LAYERS * texel_words).map(place)
     };
     (0..LEVELS).flat_map(of_level).collect()
 }

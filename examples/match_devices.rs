@@ -17,10 +17,10 @@ use std::io::Write as _;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, ensure};
-use handover::cuda::{CudaDevice, Driver};
-use handover::interop::{Candidate, Error, choose_device, open_descriptors, uuid_text};
-use handover::proof::{Verdict, conclude};
-use handover::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
+use handover::cuda::Driver;
+use handover::interop::{DeviceMatch, Error, VisibleDevices, open_descriptors, uuid_text};
+use handover::proof::{Verdict, conclude, expect_descriptors, look};
+use handover::vulkan::{DeviceRequest, Instance, InstanceRequest};
 
 /// Set for the child, to the UUID of the pair: it says what it sees of it, and nothing else.
 pub const CHILD: &str = "HANDOVER_MATCH_DEVICES_CHILD";
@@ -42,27 +42,17 @@ pub fn run() -> anyhow::Result<Verdict> {
         // The child is this program once more: it must not go on to do what the parent does.
         std::process::exit(0);
     }
-    // CUDA first: without it there is nothing to match. The reason is the first line, the others say what to do.
-    let driver = match Driver::load() {
-        Ok(driver) => driver,
-        Err(reason) => return Ok(Verdict::Skip(first_line(&reason.to_string()))),
-    };
-    // Loading a driver opens descriptors that stay open for the life of the process: they are not ours to count.
-    match Instance::new(&InstanceRequest::default()).and_then(|instance| instance.physical_devices()) {
-        Ok(_) => {}
-        Err(reason) => return Ok(Verdict::Skip(first_line(&reason.to_string()))),
+    // Loading the drivers opens descriptors that stay open for the life of the process: they are not ours to count.
+    if let Err(reason) = look() {
+        return Ok(Verdict::Skip(reason));
     }
     let descriptors = open_descriptors()?;
 
-    let instance = Instance::new(&InstanceRequest {
-        validate_if_present: true,
-        ..InstanceRequest::default()
-    })?;
-    let vulkan = instance.physical_devices()?;
-    for device in &vulkan {
+    let (_driver, instance, visible) = look().map_err(anyhow::Error::msg)?;
+    for device in &visible.vulkan {
         println!("Vulkan {}  {}  {}", device.index, uuid_text(&device.uuid), device.name);
     }
-    for device in &driver.devices {
+    for device in &visible.cuda {
         println!(
             "CUDA   {}  {}  {}",
             device.ordinal,
@@ -72,61 +62,47 @@ pub fn run() -> anyhow::Result<Verdict> {
     }
 
     // The pair. A CUDA device that Vulkan does not list, as in a container without graphics, is no fault of ours.
-    let (pair, twin) = match choose(&vulkan, &driver.devices, None) {
-        Ok(Candidate {
-            vulkan,
-            cuda: Some(cuda),
-            ..
-        }) => (vulkan, cuda),
-        Ok(_) => anyhow::bail!("expected a CUDA device with the choice, since it was needed; there is none"),
+    let gpu = match choose(&visible, None) {
+        Ok(gpu) => gpu,
         Err(reason) => return Ok(Verdict::Skip(reason.to_string().replace('\n', " "))),
     };
-    ensure!(
-        pair.uuid == twin.uuid,
-        "expected one UUID on both sides, saw {} and {}",
-        uuid_text(&pair.uuid),
-        uuid_text(&twin.uuid)
-    );
-    let uuid = uuid_text(&pair.uuid);
-    println!("the pair: Vulkan {} is CUDA {}, {uuid}", pair.index, twin.ordinal);
+    let (uuid, twin) = (uuid_text(&gpu.vulkan.uuid), uuid_text(&gpu.cuda.uuid));
+    ensure!(uuid == twin, "expected one UUID on both sides, saw {uuid} and {twin}");
+    let pair = format!("Vulkan {} is CUDA {}, {uuid}", gpu.vulkan.index, gpu.cuda.ordinal);
+    println!("the pair: {pair}");
 
     // A UUID that no GPU has, though it is one bit from one that is there.
-    let mut invented = pair.uuid;
+    let mut invented = gpu.uuid();
     invented[15] ^= 1;
     let invented = uuid_text(&invented);
     refused(
-        choose(&vulkan, &driver.devices, Some(&format!("GPU-{invented}"))),
-        &vulkan,
-        &["no GPU matches", &invented, &uuid_text(&twin.uuid)],
+        &visible,
+        &format!("GPU-{invented}"),
+        &["no GPU matches", &invented, &twin],
     )?;
 
     // A CUDA device that is like the twin in all but the UUID: neither its name nor its ordinal makes it the pair.
-    let mut stranger = twin.clone();
+    let mut stranger = gpu.cuda.clone();
     stranger.uuid[15] ^= 1;
-    refused(
-        choose(&vulkan, std::slice::from_ref(&stranger), Some(&uuid)),
-        &vulkan,
-        &["no visible CUDA device has its UUID", &uuid_text(&stranger.uuid)],
-    )?;
+    let parts = ["no visible CUDA device has its UUID", &uuid_text(&stranger.uuid)];
+    let strange = VisibleDevices {
+        vulkan: visible.vulkan.clone(),
+        cuda: vec![stranger.clone()],
+    };
+    refused(&strange, &uuid, &parts)?;
 
     // CUDA reads CUDA_VISIBLE_DEVICES once, when it starts: so each value needs a process of its own.
     for hidden in ["", "GPU-00000000-0000-0000-0000-000000000000"] {
         let seen = ask_child(&uuid, hidden)?;
-        for part in [
-            "CUDA devices: none visible",
-            "no visible CUDA device has its UUID",
-            &uuid,
-        ] {
+        let mut parts = vec![
+            "CUDA devices: none visible".into(),
+            "no visible CUDA device has its UUID".into(),
+        ];
+        parts.extend(visible.vulkan.iter().map(|device| uuid_text(&device.uuid)));
+        for part in parts {
             ensure!(
-                seen.contains(part),
+                seen.contains(&part),
                 "CUDA_VISIBLE_DEVICES={hidden:?}: expected {part:?} in what the child sees, saw:\n{seen}"
-            );
-        }
-        for device in &vulkan {
-            let listed = uuid_text(&device.uuid);
-            ensure!(
-                seen.contains(&listed),
-                "CUDA_VISIBLE_DEVICES={hidden:?}: expected Vulkan's {listed} in the child's list, saw:\n{seen}"
             );
         }
     }
@@ -137,55 +113,35 @@ pub fn run() -> anyhow::Result<Verdict> {
         "with only the pair's GPU visible: expected {expected:?}, saw:\n{seen}"
     );
 
-    if let Some(log) = &instance.validation {
-        let first = log.first_error().unwrap_or_default();
-        ensure!(
-            log.counts().errors == 0,
-            "expected no validation error, the first is: {first}"
-        );
-    }
+    instance.check_validation()?;
     drop(instance);
-    let left = open_descriptors()?;
-    ensure!(
-        left == descriptors,
-        "expected {descriptors} open descriptors, saw {left}"
-    );
+    expect_descriptors(descriptors, "with the instance gone")?;
     Ok(Verdict::Pass(format!(
-        "{} Vulkan and {} CUDA devices; {} is Vulkan {} and CUDA {} ({uuid}); 2 false pairs refused; 3 children saw what \
-         CUDA_VISIBLE_DEVICES left them; {left} descriptors before and after",
-        vulkan.len(),
-        driver.devices.len(),
-        pair.name,
-        pair.index,
-        twin.ordinal
+        "{} Vulkan and {} CUDA devices; {}: {pair}; 2 false pairs refused; 3 children saw what CUDA_VISIBLE_DEVICES left \
+         them; {descriptors} descriptors before and after",
+        visible.vulkan.len(),
+        visible.cuda.len(),
+        gpu.vulkan.name
     )))
 }
 
-/// The library's choice, for a program that cannot do without CUDA and shows nothing on a screen.
-fn choose(vulkan: &[PhysicalDevice], cuda: &[CudaDevice], wanted: Option<&str>) -> Result<Candidate, Error> {
-    let extensions = DeviceRequest {
+/// The library's choice of a GPU to share memory and semaphores on.
+fn choose(visible: &VisibleDevices, wanted: Option<&str>) -> Result<DeviceMatch, Error> {
+    let request = DeviceRequest {
         export: true,
         ..DeviceRequest::default()
-    }
-    .extensions();
-    choose_device(
-        vulkan,
-        cuda,
-        wanted,
-        true,
-        |device| device.missing(&extensions),
-        |_| true,
-    )
+    };
+    DeviceMatch::find(visible.clone(), wanted, &request)
 }
 
-/// The choice must have been refused, with all of Vulkan's list and the `parts` in the message.
-fn refused(choice: Result<Candidate, Error>, vulkan: &[PhysicalDevice], parts: &[&str]) -> anyhow::Result<()> {
-    let text = match choice {
+/// The choice must be refused, with all of Vulkan's list and the `parts` in the message.
+fn refused(visible: &VisibleDevices, wanted: &str, parts: &[&str]) -> anyhow::Result<()> {
+    let text = match choose(visible, Some(wanted)) {
         Err(Error::NoMatch(text)) => text,
         Err(error) => return Err(error).context("expected Error::NoMatch"),
-        Ok(chosen) => anyhow::bail!("expected a refusal, saw the choice of {}", chosen.vulkan.name),
+        Ok(gpu) => anyhow::bail!("expected a refusal, saw the choice of {}", gpu.vulkan.name),
     };
-    let listed = vulkan.iter().map(|device| uuid_text(&device.uuid));
+    let listed = visible.vulkan.iter().map(|device| uuid_text(&device.uuid));
     for part in listed.chain(parts.iter().map(|part| (*part).to_owned())) {
         ensure!(text.contains(&part), "expected {part:?} in the refusal, saw:\n{text}");
     }
@@ -213,21 +169,18 @@ fn ask_child(uuid: &str, visible: &str) -> anyhow::Result<String> {
 
 /// The child's part: what is there, and whether the choice of the pair stands.
 fn answer(wanted: &str) -> anyhow::Result<()> {
-    let cuda = Driver::load().map(|driver| driver.devices).unwrap_or_default();
-    let vulkan = Instance::new(&InstanceRequest::default())?.physical_devices()?;
-    let seen = match choose(&vulkan, &cuda, Some(wanted)) {
-        Ok(Candidate { cuda: Some(twin), .. }) => {
-            let uuid = uuid_text(&twin.uuid);
-            format!("pair {uuid} ordinal {} of {}", twin.ordinal, cuda.len())
+    let visible = VisibleDevices {
+        vulkan: Instance::new(&InstanceRequest::default())?.physical_devices()?,
+        cuda: Driver::load().map(|driver| driver.devices).unwrap_or_default(),
+    };
+    let seen = match choose(&visible, Some(wanted)) {
+        Ok(DeviceMatch { cuda, .. }) => {
+            let (uuid, count) = (uuid_text(&cuda.uuid), visible.cuda.len());
+            format!("pair {uuid} ordinal {} of {count}", cuda.ordinal)
         }
-        Ok(_) => "a choice without CUDA".into(),
         Err(error) => error.to_string(),
     };
     // Not `println!`, which a test harness captures.
     writeln!(std::io::stdout(), "{ANSWER}\n{seen}")?;
     Ok(())
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }

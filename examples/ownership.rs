@@ -32,7 +32,7 @@ use handover::interop::{
     CudaAllocation, ImportedBuffer, ImportedImage, LinearImage, SharedBinarySemaphore, SharedFormat, SharedImage,
     SharedImageDescription, SharedMemory, SharedTimeline, open_descriptors,
 };
-use handover::proof::{Pair, Verdict, conclude};
+use handover::proof::{Pair, Verdict, conclude, expect_descriptors};
 use handover::vulkan::{Timeline, TimelineWait};
 
 const ROUNDS: u64 = 1000;
@@ -69,11 +69,7 @@ pub fn run() -> anyhow::Result<Verdict> {
     let mut alive = 0;
     for number in 0..ROUNDS {
         alive = round(&pair, number)?;
-        let open = open_descriptors()?;
-        ensure!(
-            open == descriptors,
-            "after round {number}: expected {descriptors} open descriptors, saw {open}"
-        );
+        expect_descriptors(descriptors, &format!("after round {number}"))?;
     }
     handles_close_what_nobody_took(&pair)?;
     let (linear, mapped) = imports_that_fail(&pair)?;
@@ -81,11 +77,8 @@ pub fn run() -> anyhow::Result<Verdict> {
     println!("refused by the driver: {mapped}");
 
     pair.finish()?;
-    let (left, free_after) = (open_descriptors()?, pair.context.mem_get_info()?.0);
-    ensure!(
-        left == descriptors,
-        "expected {descriptors} open descriptors, saw {left}"
-    );
+    expect_descriptors(descriptors, "at the end")?;
+    let free_after = pair.context.mem_get_info()?.0;
     let difference = free.abs_diff(free_after);
     ensure!(
         difference <= MEMORY_BOUND,
@@ -105,9 +98,7 @@ fn description() -> SharedImageDescription {
     SharedImageDescription::new(SharedFormat::Rgba16Float, extent, vk::ImageUsageFlags::STORAGE)
 }
 
-const BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
-    vk::BufferUsageFlags::TRANSFER_SRC.as_raw() | vk::BufferUsageFlags::TRANSFER_DST.as_raw(),
-);
+const BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::TRANSFER_DST;
 
 /// Makes one of everything, uses it, and destroys it. Gives how many descriptors are open meanwhile.
 fn round(pair: &Pair, number: u64) -> anyhow::Result<usize> {
@@ -129,14 +120,12 @@ fn round(pair: &Pair, number: u64) -> anyhow::Result<usize> {
 
     // They are what they should be: the buffer begins where it was asked to, the allocation is seen whole, and what CUDA
     // signals is what Vulkan sees. After the wait neither side has anything left to do, so all may go.
+    let (offset, levels, all) = (buffer.offset, image.level_views().len(), allocation.size() as u64);
     ensure!(
-        buffer.address != 0 && buffer.offset == MEMORY_BYTES / 2 && image.level_views().len() == 1,
-        "round {number}: expected a mapped buffer at half the memory and one level of the image"
-    );
-    ensure!(
-        in_vulkan.size == allocation.size() as u64,
-        "round {number}: expected a buffer of all {} bytes of CUDA's, saw {}",
-        allocation.size(),
+        buffer.address != 0 && offset == MEMORY_BYTES / 2 && levels == 1 && in_vulkan.size == all,
+        "round {number}: expected a mapped buffer at half the memory, one level, {all} bytes of CUDA's; saw {:#x} at {offset}, \
+         {levels}, {}",
+        buffer.address,
         in_vulkan.size
     );
     imported.signal(stream, 1)?;
@@ -172,23 +161,14 @@ fn round(pair: &Pair, number: u64) -> anyhow::Result<usize> {
 fn handles_close_what_nobody_took(pair: &Pair) -> anyhow::Result<()> {
     let image = SharedImage::new(&pair.device, &pair.context, description(), "image")?;
     let timeline = Timeline::new(&pair.device, "timeline", true)?;
+    let binary = SharedBinarySemaphore::new(&pair.device, &pair.context, "binary")?;
     let allocation = CudaAllocation::new(&pair.context, 1)?;
     let before = open_descriptors()?;
-    let handles = (
-        image.vulkan.export()?,
-        SharedTimeline::export(&pair.device, &timeline)?,
-        allocation.export()?,
-    );
-    let exported = open_descriptors()?;
-    drop(handles);
-    let after = open_descriptors()?;
-    ensure!(
-        exported == before + 3 && after == before,
-        "three handles exported and dropped: expected {before}, {}, {before} open descriptors; saw {before}, {exported}, \
-         {after}",
-        before + 3
-    );
-    Ok(())
+    let (of_image, of_memory) = (image.vulkan.export()?, allocation.export()?);
+    let (of_timeline, of_binary) = (SharedTimeline::export(&pair.device, &timeline)?, binary.export()?);
+    expect_descriptors(before + 4, "with four handles exported")?;
+    drop((of_image, of_memory, of_timeline, of_binary));
+    expect_descriptors(before, "with the four dropped")
 }
 
 /// Two imports that must fail, and leave no descriptor open: one that is refused here, one that the driver refuses.
@@ -197,35 +177,23 @@ fn imports_that_fail(pair: &Pair) -> anyhow::Result<(String, String)> {
     let image = SharedImage::new(&pair.device, &pair.context, description(), "image")?;
     let before = open_descriptors()?;
     // 8 bytes a texel: 128 MiB, where the allocation has 2 and the image 32 KiB.
-    let too_large = vk::Extent2D {
-        width: 4096,
-        height: 4096,
-    };
+    let extent = vk::Extent2D::default().width(4096).height(4096);
 
-    let linear = LinearImage::new(
-        &pair.device,
+    let (handle, format, usage) = (
         allocation.export()?,
-        SharedFormat::Rgba16Float,
-        too_large,
+        description().format,
         vk::ImageUsageFlags::TRANSFER_DST,
-        "too large",
     );
-    let Err(linear) = linear else {
+    let Err(linear) = LinearImage::new(&pair.device, handle, format, extent, usage, "too large") else {
         bail!("expected a LINEAR image larger than its memory to be refused; it was made")
     };
     // CUDA takes the descriptor when it imports the memory, and then cannot map an array of that extent: so it is the
     // imported memory that has to be destroyed, which the half-made import does.
-    let wrong = SharedImageDescription {
-        extent: too_large,
-        ..description()
-    };
+    let mut wrong = description();
+    wrong.extent = extent;
     let Err(mapped) = ImportedImage::new(&pair.context, image.vulkan.export()?, &wrong) else {
         bail!("expected an image larger than its memory to be refused by CUDA; it was mapped")
     };
-    let after = open_descriptors()?;
-    ensure!(
-        after == before,
-        "two imports failed: expected {before} open descriptors, saw {after}"
-    );
+    expect_descriptors(before, "after two imports that failed")?;
     Ok((linear.to_string(), mapped.to_string()))
 }

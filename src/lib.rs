@@ -20,6 +20,7 @@
 //! | the frame, top to bottom | [`Renderer::render_frame`](renderer::Renderer::render_frame) |
 //! | frame numbers and timelines | [`frame`] |
 //! | sharing images and timelines with CUDA; which Vulkan device is which CUDA device | [`interop`] |
+//! | opening a GPU in both APIs for an example, and what its proof needs | [`proof`] |
 //! | who runs the kernels: CUDA or the host | [`process`] |
 //! | what the kernels are, in which order they run, and each on the CPU | [`kernels`] |
 //! | what is drawn | [`scene`] |

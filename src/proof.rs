@@ -1,4 +1,7 @@
-//! What an example needs around it: a GPU that both APIs see, under validation, and a word at the end.
+//! What an example needs around it: a GPU that both APIs see, under validation, a hand-over to put in order, and a word at
+//! the end.
+
+mod stamped_slots;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -6,11 +9,17 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::cli::{Machine, ProcessorChoice, Request};
-use crate::cuda::{CudaContext, CudaDevice, CudaStream, Function, Module, ResultExt, compile};
-use crate::interop::SharedTimeline;
+use crate::cuda::{CudaContext, CudaDevice, CudaStream, Driver, Function, Module, ResultExt, compile};
+use crate::interop::{DeviceMatch, SharedTimeline, VisibleDevices, open_descriptors};
 use crate::vulkan::barrier::transfer_to_host;
-use crate::vulkan::{CommandPool, Device, Instance, InstanceRequest, Timeline, TimelineWait};
+use crate::vulkan::{CommandPool, Device, DeviceRequest, Instance, InstanceRequest, Timeline, TimelineWait};
+
+pub use stamped_slots::StampedSlots;
+
+#[cfg(feature = "gl")]
+mod canvas;
+#[cfg(feature = "gl")]
+pub use canvas::Canvas;
 
 /// How an example went.
 #[derive(Debug)]
@@ -45,7 +54,19 @@ pub fn conclude(name: &str, run: impl FnOnce() -> anyhow::Result<Verdict>) -> Ex
     }
 }
 
-/// One GPU, seen by both APIs. The validation layer is on where it is installed.
+/// One GPU, opened in both APIs. The validation layer is on where it is installed.
+///
+/// [`crate::interop`] shows the steps that this takes, for a program that needs them otherwise.
+///
+/// ```no_run
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??; // The second: why no GPU here will do.
+///     println!("{}, also known as {}", pair.device.physical.name, pair.cuda.name);
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct Pair {
     /// A stream of the CUDA side.
     pub stream: Arc<CudaStream>,
@@ -55,16 +76,38 @@ pub struct Pair {
     pub cuda: CudaDevice,
     /// The Vulkan side.
     pub device: Arc<Device>,
-    machine: Machine,
 }
 
+/// What a [`Pair`] is opened for where nothing else is said.
+const EXPORT: DeviceRequest = DeviceRequest {
+    export: true,
+    swapchain: false,
+    kernels_in_queue: false,
+};
+
 impl Pair {
-    /// Opens the first GPU that both APIs see and share timelines on; `Err` inside: why there is none.
+    /// Opens the first GPU that both APIs see and share timelines on, to share memory and semaphores; `Err` inside: why there
+    /// is none, in one line.
     ///
     /// # Errors
     /// There is one, and it does not open.
     pub fn open() -> anyhow::Result<Result<Self, String>> {
-        Self::open_named(None)
+        Self::open_for(&EXPORT)
+    }
+
+    /// The same for what `request` asks of the Vulkan device.
+    ///
+    /// # Errors
+    /// As [`Pair::open`].
+    pub fn open_for(request: &DeviceRequest) -> anyhow::Result<Result<Self, String>> {
+        let (driver, instance, visible) = match look() {
+            Ok(found) => found,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        match DeviceMatch::find(visible, None, request) {
+            Ok(gpu) => Self::open_match(&driver, &instance, gpu, request).map(Ok),
+            Err(reason) => Ok(Err(reason.to_string().replace('\n', " "))),
+        }
     }
 
     /// Opens every GPU that both APIs see and share timelines on, in Vulkan's order.
@@ -72,37 +115,29 @@ impl Pair {
     /// # Errors
     /// There is one, and it does not open.
     pub fn open_all() -> anyhow::Result<Vec<Self>> {
-        let instance = Instance::new(&InstanceRequest::default());
-        let count = instance
-            .and_then(|instance| Ok(instance.physical_devices()?.len()))
-            .unwrap_or(0);
-        let pairs = (0..count).map(|index| Self::open_named(Some(index.to_string())));
-        pairs.filter_map(|pair| pair.map(Result::ok).transpose()).collect()
+        let Ok((driver, instance, visible)) = look() else {
+            return Ok(Vec::new());
+        };
+        let matches = DeviceMatch::all(&visible, &EXPORT).into_iter();
+        matches
+            .map(|gpu| Self::open_match(&driver, &instance, gpu, &EXPORT))
+            .collect()
     }
 
-    fn open_named(gpu: Option<String>) -> anyhow::Result<Result<Self, String>> {
-        let request = Request {
-            validate_if_present: true,
-            gpu,
-            ..Request::offscreen(ProcessorChoice::Auto)
-        };
-        let machine = match Machine::open(&request, None) {
-            Ok(machine) => machine,
-            Err(error) => return Ok(Err(format!("no Vulkan device: {error:#}").replace('\n', " "))),
-        };
-        let Some((driver, cuda)) = machine.cuda.clone() else {
-            let reason = machine.without_cuda.clone().unwrap_or_default();
-            return Ok(Err(reason.lines().next().unwrap_or_default().to_owned()));
-        };
-        let context = driver.context(&cuda)?;
-        let stream = context.new_stream().during(|| "create a stream")?;
-        Ok(Ok(Self {
-            stream,
+    fn open_match(
+        driver: &Driver,
+        instance: &Arc<Instance>,
+        gpu: DeviceMatch,
+        request: &DeviceRequest,
+    ) -> anyhow::Result<Self> {
+        let device = Device::new(instance, gpu.vulkan, request)?;
+        let context = driver.context(&gpu.cuda)?;
+        Ok(Self {
+            stream: context.new_stream().during(|| "create a stream")?,
             context,
-            cuda,
-            device: Arc::clone(&machine.device),
-            machine,
-        }))
+            cuda: gpu.cuda,
+            device,
+        })
     }
 
     /// Compiles CUDA C++ for this GPU and finds its kernels.
@@ -183,6 +218,94 @@ impl Pair {
         let vulkan = self.device.wait_idle();
         cuda?;
         vulkan?;
-        self.machine.check_validation()
+        Ok(self.device.instance.check_validation()?)
     }
+}
+
+/// Runs `round` twice, and holds the number of open descriptors against it: what a round opens it must close. The first does not
+/// count, for drivers open some of their own when something is first used, and keep them. Gives what the second gave, and
+/// the number.
+///
+/// ```
+/// use std::fs::File;
+/// use handover::proof::leaves_no_descriptor;
+///
+/// let mut first = None;
+/// let once = leaves_no_descriptor(|| Ok(if first.is_none() { first = Some(File::open("/dev/null")?) }));
+/// assert!(once.is_ok());
+///
+/// let mut all = Vec::new();
+/// let leaking = leaves_no_descriptor(|| Ok(all.push(File::open("/dev/null")?)));
+/// assert!(leaking.is_err());
+/// ```
+///
+/// # Errors
+/// A round's own, or descriptors that are left open.
+pub fn leaves_no_descriptor<T>(mut round: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<(T, usize)> {
+    round()?;
+    let before = open_descriptors()?;
+    let result = round()?;
+    expect_descriptors(before, "after a round")?;
+    Ok((result, before))
+}
+
+/// Counts the open descriptors; `when` is for the message.
+///
+/// # Errors
+/// There are more or fewer than `expected`.
+pub fn expect_descriptors(expected: usize, when: &str) -> anyhow::Result<()> {
+    let open = open_descriptors()?;
+    anyhow::ensure!(
+        open == expected,
+        "{when}: expected {expected} open descriptors, saw {open}"
+    );
+    Ok(())
+}
+
+/// Compares the 32-bit words of a buffer with what each must be, by its index; gives how many there are. `place` says for the
+/// message where a word is.
+///
+/// ```
+/// use handover::proof::expect_words;
+///
+/// let bytes: Vec<u8> = [0u32, 3, 7].iter().flat_map(|word| word.to_ne_bytes()).collect();
+/// let wrong = expect_words(&bytes, |index| 3 * index, |index| format!("row 5, word {index}")).unwrap_err();
+/// assert_eq!(wrong.to_string(), "row 5, word 2: expected 0x00000006, found 0x00000007");
+/// assert_eq!(expect_words(&bytes[..8], |index| 3 * index, |_| String::new()).unwrap(), 2);
+/// ```
+///
+/// # Errors
+/// The first word that differs; or there is none.
+pub fn expect_words(
+    bytes: &[u8],
+    expected: impl Fn(u32) -> u32,
+    place: impl Fn(u32) -> String,
+) -> anyhow::Result<usize> {
+    let words = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+    for (index, found) in (0..).zip(words) {
+        let expected = expected(index);
+        if found != expected {
+            anyhow::bail!("{}: expected {expected:#010x}, found {found:#010x}", place(index));
+        }
+    }
+    anyhow::ensure!(bytes.len() >= 4, "there are no words to compare");
+    Ok(bytes.len() / 4)
+}
+
+/// Asks both drivers what they see.
+///
+/// # Errors
+/// Why there is nothing to see, in one line.
+pub fn look() -> Result<(Driver, Arc<Instance>, VisibleDevices), String> {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let driver = Driver::load().map_err(|reason| first_line(reason.to_string()))?;
+    let instance = Instance::new(&InstanceRequest {
+        validate_if_present: true,
+        ..InstanceRequest::default()
+    });
+    let found = instance.and_then(|instance| Ok((VisibleDevices::new(&instance, &driver)?, instance)));
+    let (visible, instance) = found.map_err(|error| first_line(format!("no Vulkan device: {error}")))?;
+    Ok((driver, instance, visible))
 }

@@ -21,12 +21,12 @@ use crate::kernels::Plan;
 use crate::present::{Acquired, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
-use crate::timing::FrameRecord;
+use crate::timing::{FrameRecord, HostWork, milliseconds};
 use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
 
 pub use error::Error;
 pub use measure::HostClock;
-use measure::Stopwatch;
+use measure::{InFlight, Stopwatch};
 pub use setup::{Parts, Settings};
 
 /// How often a wait looks whether what it waits for has failed.
@@ -82,13 +82,6 @@ struct Slot {
     in_flight: Option<InFlight>,
 }
 
-/// A frame between its scene's submission and its retirement.
-struct InFlight {
-    frame: FrameNumber,
-    record: FrameRecord,
-    start_ns: u64,
-}
-
 /// A frame whose present part is still to be submitted.
 struct Pending {
     frame: FrameNumber,
@@ -136,33 +129,33 @@ impl Renderer {
             });
         }
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
-        let mut watch = Stopwatch::start(&self.clock);
+        let mut watch = Stopwatch::start(self.settings.instrument);
         let slot = self.slot_of(self.last_frame.next());
         let waited_for = self.wait_for_slot(slot)?;
-        watch.slot_wait(waited_for);
+        watch.lap(HostWork::WaitForSlot);
         self.retire(slot)?;
-        watch.retired();
+        watch.lap(HostWork::Retire);
         let target = match self.presenter.acquire(slot)? {
             Acquired::Image(target) => target,
             Acquired::OutOfDate => return Ok(self.out_of_date()),
             Acquired::NotReady => return self.skip(),
         };
-        watch.acquired();
+        watch.lap(HostWork::Acquire);
 
         // From here on the frame's number is used up, and every timeline will reach it unless something fails.
-        let frame = self.begin_frame(slot, &watch);
+        let frame = self.begin_frame(slot, &watch, waited_for);
         self.is_broken = true;
         let scene = self.record_scene(slot, frame, view)?;
-        watch.recorded();
+        watch.lap(HostWork::RecordScene);
         let signals = [
             self.timelines.rendered.at(frame.value()),
             self.timelines.drawn.at(frame.value()),
         ];
         self.device.submit(self.device.scene_queue, scene, &[], &signals)?;
-        self.processor
-            .enqueue(job(slot, frame, view, self.scene.writes_guides()))?;
-        watch.submitted();
-        self.keep_spans(slot, &watch);
+        watch.lap(HostWork::SubmitScene);
+        self.processor.enqueue(self.job(slot, frame, view))?;
+        watch.lap(HostWork::EnqueueChain);
+        self.keep_laps(slot, watch);
 
         // On one queue the present of the frame before follows this scene, so that this scene does not queue behind a
         // wait for the chain. On two queues, and with the host waiting anyway, each present follows at once.
@@ -171,7 +164,7 @@ impl Renderer {
             self.present_next()?;
         }
         if self.settings.schedule == Schedule::Serial {
-            self.wait_for_current(slot, frame)?;
+            self.wait_for_current(slot)?;
         }
         self.is_broken = false;
         Ok(Rendered::Frame(frame))
@@ -183,21 +176,22 @@ impl Renderer {
         let Some(Pending { frame, slot, target }) = self.pending.pop_front() else {
             return Ok(());
         };
-        let mut watch = Stopwatch::start(&self.clock);
+        let mut watch = Stopwatch::start(self.settings.instrument);
         let commands = self.record_present(slot, target, frame)?;
-        watch.recorded();
+        watch.lap(HostWork::RecordPresent);
         let mut waits = vec![self.timelines.processed.at(frame.value())];
         waits.extend(self.presenter.wait(slot));
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
         self.device.submit(self.present_queue, commands, &waits, &signals)?;
         self.shown_slot = Some(slot);
-        watch.submitted();
+        watch.lap(HostWork::SubmitPresent);
+        self.note_present(slot);
         if self.presenter.present(self.present_queue, slot, target)? == Presented::OutOfDate {
             self.needs_rebuild = true;
         }
-        watch.presented();
-        self.add_spans(slot, &watch);
+        watch.lap(HostWork::Present);
+        self.keep_laps(slot, watch);
         Ok(())
     }
 
@@ -212,22 +206,26 @@ impl Renderer {
 
     /// Takes the measurements of the slot's frame, which was waited for, and lets the presenter show what it read back.
     fn retire(&mut self, slot: usize) -> Result<(), Error> {
-        let Some(mut in_flight) = self.slots[slot].in_flight.take() else {
+        let Some(in_flight) = self.slots[slot].in_flight.take() else {
             return Ok(());
         };
-        let mut watch = Stopwatch::start(&self.clock);
+        let shown = Instant::now();
         self.presenter.retired(slot)?;
-        watch.presented();
-        in_flight.add_present(&watch);
-        self.measure(slot, in_flight)
+        self.measure(slot, in_flight, milliseconds(shown.elapsed()))
     }
 
     /// The serial schedule's wait for the frame it has just begun, counted as the host's wait of that frame.
-    fn wait_for_current(&mut self, slot: usize, frame: FrameNumber) -> Result<(), Error> {
-        let mut watch = Stopwatch::start(&self.clock);
-        self.wait_for(frame)?;
-        watch.slot_wait(Some(frame));
-        self.add_wait(slot, &watch);
+    fn wait_for_current(&mut self, slot: usize) -> Result<(), Error> {
+        self.note_wait_for_frame(slot);
+        self.wait_and_retire(slot)
+    }
+
+    /// Waits for the slot's frame, which ends with it.
+    fn wait_and_retire(&mut self, slot: usize) -> Result<(), Error> {
+        let mut watch = Stopwatch::start(self.settings.instrument);
+        self.wait_for_slot(slot)?;
+        watch.lap(HostWork::WaitForFrame);
+        self.keep_laps(slot, watch);
         self.retire(slot)
     }
 
@@ -321,6 +319,19 @@ impl Renderer {
         Ok(commands)
     }
 
+    fn job(&self, slot: usize, frame: FrameNumber, view: &View) -> Job {
+        Job {
+            slot,
+            frame,
+            plan: Arc::clone(&view.plan),
+            has_guides: self.scene.writes_guides(),
+            time: view.scene.time,
+            time_delta: view.scene.time_delta,
+            pointer: view.pointer,
+            instrument: self.settings.instrument,
+        }
+    }
+
     fn out_of_date(&mut self) -> Rendered {
         self.needs_rebuild = true;
         Rendered::OutOfDate
@@ -343,18 +354,6 @@ impl Renderer {
         let overlaps_on_one_queue =
             !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
-    }
-}
-
-fn job(slot: usize, frame: FrameNumber, view: &View, has_guides: bool) -> Job {
-    Job {
-        slot,
-        frame,
-        plan: Arc::clone(&view.plan),
-        has_guides,
-        time: view.scene.time,
-        time_delta: view.scene.time_delta,
-        pointer: view.pointer,
     }
 }
 

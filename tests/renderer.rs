@@ -12,7 +12,7 @@ use handover::present::Offscreen;
 use handover::process::{ChainTimes, Error as ProcessError, HostProcessor, Job, Processor, SlotImages};
 use handover::renderer::{Error, Parts, Renderer, Schedule, Settings, View};
 use handover::scene::{self, Camera, SceneFrame, Target};
-use handover::timing::ClockRelation;
+use handover::timing::{ClockRelation, Instrument};
 
 /// Longer than any test may take: whoever waits for it has waited for a frame that cannot come.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
@@ -127,6 +127,7 @@ fn renderer(failure: Failure, schedule: Schedule, frames_in_flight: usize) -> (R
         schedule,
         wait_limit: WAIT_LIMIT,
         effects: catalogue().effects().len(),
+        instrument: Instrument::Full,
         check_tags: false,
         check_complement: false,
     };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::cuda::{CudaDevice, Driver};
-use crate::interop::{choose_device, uuid_text};
+use crate::interop::{VisibleDevices, uuid_text};
 use crate::present::find_display;
 use crate::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
 
@@ -158,7 +158,11 @@ fn examine(gpu: Option<&str>) -> Report {
             )
         }
     };
-    let chosen = choose(&physical, &cuda_devices, gpu, display.present, &mut advice);
+    let visible = VisibleDevices {
+        vulkan: physical,
+        cuda: cuda_devices,
+    };
+    let chosen = choose(&visible, gpu, display.present, &mut advice);
     let nvrtc = find_nvrtc();
     if !nvrtc.present {
         advice.push("kernels cannot be compiled while running; the shipped ones do not need that".into());
@@ -167,9 +171,9 @@ fn examine(gpu: Option<&str>) -> Report {
         handover: env!("CARGO_PKG_VERSION"),
         vulkan_loader,
         validation_layer,
-        vulkan_devices: physical.iter().map(VulkanDevice::from).collect(),
+        vulkan_devices: visible.vulkan.iter().map(VulkanDevice::from).collect(),
         cuda_driver,
-        cuda_devices: cuda_devices.iter().map(CudaEntry::from).collect(),
+        cuda_devices: visible.cuda.iter().map(CudaEntry::from).collect(),
         nvrtc,
         display,
         chosen,
@@ -186,26 +190,21 @@ fn export_extensions() -> Vec<&'static std::ffi::CStr> {
     .extensions()
 }
 
-fn choose(
-    physical: &[PhysicalDevice],
-    cuda: &[CudaDevice],
-    gpu: Option<&str>,
-    has_display: bool,
-    advice: &mut Vec<String>,
-) -> Option<Chosen> {
-    let chosen = match choose_device(physical, cuda, gpu, false, |device| device.missing(&[]), |_| true) {
-        Ok(chosen) => chosen,
+fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice: &mut Vec<String>) -> Option<Chosen> {
+    let vulkan = match visible.choose(gpu, false, |device| device.missing(&[]), |_| true) {
+        Ok(vulkan) => vulkan,
         Err(error) => {
             advice.push(error.to_string());
             return None;
         }
     };
-    let lacks = chosen.vulkan.missing(&export_extensions());
-    let twin = chosen.cuda.filter(|twin| twin.timeline_interop && lacks.is_empty());
-    if twin.is_none() && !cuda.is_empty() {
+    let lacks = vulkan.missing(&export_extensions());
+    let twin = visible.twin(&vulkan);
+    let twin = twin.filter(|twin| twin.timeline_interop && lacks.is_empty());
+    if twin.is_none() && !visible.cuda.is_empty() {
         advice.push(format!(
             "{} and no CUDA device can share frames: {}",
-            chosen.vulkan.name,
+            vulkan.name,
             if lacks.is_empty() {
                 "no visible CUDA device has its UUID (CUDA_VISIBLE_DEVICES may hide it), or the driver is too old"
                     .to_owned()
@@ -216,8 +215,8 @@ fn choose(
     }
     Some(Chosen {
         processor: if twin.is_some() { "cuda" } else { "host" },
-        cuda: twin.map(|twin| twin.name),
-        vulkan: chosen.vulkan.name,
+        cuda: twin.map(|twin| twin.name.clone()),
+        vulkan: vulkan.name,
         presenter: if has_display {
             "a window: swapchain where the device presents to it, else software"
         } else {

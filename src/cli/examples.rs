@@ -5,15 +5,16 @@ use std::process::ExitCode;
 use crate::proof::Verdict;
 
 macro_rules! examples {
-    ($($name:ident: $path:literal),* $(,)?) => {
+    ($($(#[$cfg:meta])* $name:ident: $path:literal),* $(,)?) => {
         $(
+            $(#[$cfg])*
             #[path = $path]
             #[allow(dead_code, reason = "an example has a `main`, which only its own program calls")]
             mod $name;
         )*
 
         /// Name and body of each.
-        pub(super) const ALL: &[(&str, fn() -> anyhow::Result<Verdict>)] = &[$((stringify!($name), $name::run)),*];
+        pub(super) const ALL: &[(&str, fn() -> anyhow::Result<Verdict>)] = &[$($(#[$cfg])* (stringify!($name), $name::run)),*];
     };
 }
 
@@ -28,6 +29,10 @@ examples! {
     child_process: "../../examples/child_process.rs",
     several_gpus: "../../examples/several_gpus.rs",
     in_queue: "../../examples/in_queue.rs",
+    #[cfg(feature = "gl")]
+    gl_register_map: "../../examples/gl_register_map.rs",
+    #[cfg(feature = "gl")]
+    vulkan_gl_cuda: "../../examples/vulkan_gl_cuda.rs",
 }
 
 /// Two examples start this program again, as a child that answers them: then it does that and nothing else.

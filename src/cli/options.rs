@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::present::VSync;
 use crate::renderer::Schedule;
+use crate::timing::Instrument;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -156,6 +157,9 @@ pub struct ViewOptions {
         help_heading = "How it is made"
     )]
     pub frames_in_flight: u8,
+    /// How much of every frame is measured.
+    #[arg(long, value_enum, default_value_t = Instrument::Full, help_heading = "How it is made")]
+    pub instrument: Instrument,
     /// Where frames go.
     #[arg(long, value_enum, default_value_t = PresentChoice::Auto, help_heading = "How it is made")]
     pub present: PresentChoice,

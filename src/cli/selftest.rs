@@ -13,6 +13,7 @@ use crate::process::CudaOnce;
 use crate::proof::Verdict;
 use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settings, View};
 use crate::scene::{Camera, SceneFrame};
+use crate::timing::Instrument;
 
 use super::examples;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
@@ -106,6 +107,7 @@ fn settings() -> Settings {
         schedule: Schedule::Pipelined,
         wait_limit: Duration::from_secs(10),
         effects: catalogue().effects().len(),
+        instrument: Instrument::Full,
         check_tags: true,
         check_complement: false,
     }

@@ -7,7 +7,7 @@ use winit::window::Window;
 
 use crate::cuda::{CudaDevice, Driver, Unavailable};
 use crate::frame::Timelines;
-use crate::interop::{self, choose_device};
+use crate::interop::{self, VisibleDevices};
 use crate::kernels::catalogue;
 use crate::present::{Offscreen, Presenter, Software, Swapchain, VSync, can_present};
 use crate::process::{CudaProcessor, HostProcessor, Processor};
@@ -104,45 +104,36 @@ impl Machine {
             obstacles.extend(cannot_present(device).filter(|_| need_swapchain));
             obstacles
         };
-        let cuda_devices = driver
-            .as_ref()
-            .map(|driver| driver.devices.as_slice())
-            .unwrap_or_default();
+        let visible = VisibleDevices {
+            vulkan: instance.physical_devices()?,
+            cuda: driver.as_ref().map(|driver| driver.devices.clone()).unwrap_or_default(),
+        };
         let need_cuda = request.processor == ProcessorChoice::Cuda;
-        let chosen = choose_device(
-            &instance.physical_devices()?,
-            cuda_devices,
-            request.gpu.as_deref(),
-            need_cuda,
-            obstacles,
-            |device| cannot_present(device).is_none(),
-        )
-        .map_err(|error| match request.gpu {
-            Some(_) if matches!(error, interop::Error::NoMatch(_)) => usage(error),
-            _ => error.into(),
-        })?;
+        let presents = |device: &PhysicalDevice| cannot_present(device).is_none();
+        let physical = visible
+            .choose(request.gpu.as_deref(), need_cuda, obstacles, presents)
+            .map_err(|error| match request.gpu {
+                Some(_) if matches!(error, interop::Error::NoMatch(_)) => usage(error),
+                _ => error.into(),
+            })?;
 
-        let lacks = chosen.vulkan.missing(&export);
-        let cuda = driver.zip(
-            chosen
-                .cuda
-                .clone()
-                .filter(|twin| twin.timeline_interop && lacks.is_empty()),
-        );
+        let (lacks, twin) = (physical.missing(&export), visible.twin(&physical));
+        let shares = |twin: &&CudaDevice| twin.timeline_interop && lacks.is_empty();
+        let cuda = driver.zip(twin.filter(shares).cloned());
         let without_cuda = match &cuda {
             None if request.processor != ProcessorChoice::Host => {
-                Some(why_no_cuda(&chosen, no_driver.as_ref(), &lacks))
+                Some(why_no_cuda(&physical.name, twin, no_driver.as_ref(), &lacks))
             }
             _ => None,
         };
-        let without_swapchain = surface.as_ref().and_then(|_| cannot_present(&chosen.vulkan));
+        let without_swapchain = surface.as_ref().and_then(|_| cannot_present(&physical));
         let surface = surface.filter(|_| without_swapchain.is_none());
         let device_request = DeviceRequest {
             export: cuda.is_some(),
             swapchain: surface.is_some(),
             ..DeviceRequest::default()
         };
-        let device = Device::new(&instance, chosen.vulkan, &device_request)?;
+        let device = Device::new(&instance, physical, &device_request)?;
         Ok(Self {
             device,
             cuda,
@@ -233,28 +224,15 @@ impl Machine {
     /// # Errors
     /// The validation layer counted errors.
     pub fn check_validation(&self) -> anyhow::Result<()> {
-        let Some(log) = &self.device.instance.validation else {
-            return Ok(());
-        };
-        let counts = log.counts();
-        tracing::debug!("validation: {counts:?}");
-        if counts.errors == 0 {
-            return Ok(());
-        }
-        let first = log.first_error().unwrap_or_default();
-        anyhow::bail!(
-            "the validation layer counted {} errors; the first: {first}",
-            counts.errors
-        )
+        Ok(self.device.instance.check_validation()?)
     }
 }
 
-fn why_no_cuda(chosen: &interop::Candidate, no_driver: Option<&Unavailable>, lacks: &[String]) -> String {
+fn why_no_cuda(name: &str, twin: Option<&CudaDevice>, no_driver: Option<&Unavailable>, lacks: &[String]) -> String {
     if let Some(reason) = no_driver {
         return reason.to_string();
     }
-    let name = &chosen.vulkan.name;
-    match &chosen.cuda {
+    match twin {
         None => format!("no visible CUDA device has the UUID of {name}"),
         Some(twin) if !twin.timeline_interop => format!("{} does not share timeline semaphores", twin.name),
         Some(_) => format!("{name} lacks {}", lacks.join(", ")),

@@ -104,6 +104,7 @@ fn settings(options: &ViewOptions) -> Settings {
         schedule: options.schedule,
         wait_limit: options.wait_limit(),
         effects: catalogue().effects().len(),
+        instrument: options.instrument,
         check_tags: false,
         check_complement: false,
     }

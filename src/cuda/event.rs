@@ -38,6 +38,23 @@ impl Event {
         unsafe { sys::cuEventRecord(self.raw, stream.cu_stream()) }.during(|| "record a timing event")
     }
 
+    /// Whether the stream is past it, or its context has failed. Never blocks.
+    #[cfg(feature = "gl")]
+    pub(crate) fn is_reached(&self) -> bool {
+        // SAFETY: C1, C4.
+        unsafe { sys::cuEventQuery(self.raw) != sys::CUresult::CUDA_ERROR_NOT_READY }
+    }
+
+    /// Waits until the stream is past it.
+    ///
+    /// # Errors
+    /// Its context has failed.
+    #[cfg(feature = "gl")]
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        // SAFETY: C1, C4.
+        unsafe { sys::cuEventSynchronize(self.raw) }.during(|| "wait for a timing event")
+    }
+
     /// Milliseconds from `self` to `end`; `None` when either is not reached yet. Never blocks.
     pub fn milliseconds_until(&self, end: &Self) -> Option<f64> {
         let mut milliseconds = 0.0;

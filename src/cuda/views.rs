@@ -25,6 +25,20 @@ impl ImageViews {
     /// # Errors
     /// The driver refused.
     pub(crate) fn new(context: &Arc<CudaContext>, array: sys::CUarray, what: &str) -> Result<Self, Error> {
+        Self::of(context, array, what, true, true)
+    }
+
+    /// Makes those that are asked for; the others are 0.
+    ///
+    /// # Errors
+    /// The driver refused.
+    pub(crate) fn of(
+        context: &Arc<CudaContext>,
+        array: sys::CUarray,
+        what: &str,
+        surface: bool,
+        texture: bool,
+    ) -> Result<Self, Error> {
         context.bind_to_thread().during(|| format!("make views of {what}"))?;
         // The descriptors' enums have no 0, so they are filled in place before they count as initialized.
         let mut resource = MaybeUninit::<sys::CUDA_RESOURCE_DESC>::zeroed();
@@ -39,10 +53,14 @@ impl ImageViews {
             texture: 0,
             context: Arc::clone(context),
         };
-        // SAFETY: C3, C4.
-        unsafe { sys::cuSurfObjectCreate(&raw mut views.surface, &raw const resource) }
-            .during(|| format!("make the surface object of {what}"))?;
-
+        if surface {
+            // SAFETY: C3, C4.
+            unsafe { sys::cuSurfObjectCreate(&raw mut views.surface, &raw const resource) }
+                .during(|| format!("make the surface object of {what}"))?;
+        }
+        if !texture {
+            return Ok(views);
+        }
         let mut description = MaybeUninit::<sys::CUDA_TEXTURE_DESC>::zeroed();
         let clamp = sys::CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP;
         // SAFETY: as above; the enums that are not named here have a 0.

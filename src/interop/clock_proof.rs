@@ -19,6 +19,21 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// [`ClockRelation::Unrelated`] also when the queue has no timestamps, or when a round does not end: the first frame then
 /// does not end either, and its bounded wait says more.
 ///
+/// Where it is proven that they are one clock, the times of both APIs in nanoseconds can be subtracted from each other: so the time
+/// of a hand-over can be told. It takes some 15 ms, with nothing else on the stream or the scene queue.
+///
+/// ```no_run
+/// use handover::interop::prove_clock;
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let relation = prove_clock(&pair.device, &pair.context, &pair.stream)?;
+///     println!("{}: {relation:?}", pair.cuda.name);
+///     Ok(pair.finish()?)
+/// }
+/// ```
+///
 /// # Errors
 /// A failed call.
 pub fn prove_clock(

@@ -11,7 +11,44 @@ use crate::cuda::{Error, ResultExt};
 
 use super::handle::MemoryHandle;
 
-/// Physical memory of CUDA's virtual memory management, mapped at an address of its own, exportable.
+/// Memory of CUDA's that Vulkan can import: physical memory of the virtual memory management (CUDA guide, "Virtual Memory Management";
+/// `cuMemCreate`, `cuMemExportToShareableHandle`), mapped at an address of its own.
+///
+/// **Owner.** It owns memory and address. What was imported of it keeps the memory with what is in it, whichever lets go first.
+///
+/// **Units.** Sizes in bytes, rounded up to the granularity of the device's memory (2 MiB on many).
+///
+/// **Errors.** No memory, or a device that does not export.
+///
+/// ```no_run
+/// use handover::cuda::launch;
+/// use handover::interop::{CudaAllocation, ImportedBuffer};
+/// use handover::proof::Pair;
+/// use handover::vulkan::{Buffer, BufferMemory, ownership, transfer, vk};
+///
+/// const COUNT: &str = r#"extern "C" __global__ void count(unsigned* words) { words[threadIdx.x] = threadIdx.x; }"#;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let (device, family) = (&pair.device, pair.device.scene_queue.family);
+///     let (from, to) = (vk::BufferUsageFlags::TRANSFER_SRC, vk::BufferUsageFlags::TRANSFER_DST);
+///     let allocation = CudaAllocation::new(&pair.context, 1024)?;
+///     let imported = ImportedBuffer::new(device, allocation.export()?, from, "CUDA's")?;
+///     let seen = Buffer::new(device, 1024, to, BufferMemory::ReadBack, "seen")?;
+///     let [count] = pair.kernels("count.cu", COUNT, ["count"])?;
+///     pair.round_trip(
+///         |_| {}, // The bytes are CUDA's from the start.
+///         // SAFETY: the kernel takes an address of 256 words; the allocation outlives the round trip.
+///         |stream| Ok(unsafe { launch(stream, &count, [256, 1], [256, 1], &[&allocation.address.to_ne_bytes()]) }?),
+///         |commands| {
+///             ownership::acquire_from_external(device, commands, family, &[], &[imported.raw]);
+///             transfer::copy_buffer(device, commands, (imported.raw, 0), (seen.raw, 0), 1024);
+///         },
+///     )?;
+///     assert!((0u32..).zip(seen.bytes().chunks(4)).all(|(place, word)| word == place.to_ne_bytes()));
+///     Ok(())
+/// }
+/// ```
 pub struct CudaAllocation {
     /// The address of the first byte, for kernels.
     pub address: sys::CUdeviceptr,

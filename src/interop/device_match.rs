@@ -1,123 +1,83 @@
-//! Which Vulkan device and which CUDA device are the same GPU: by UUID, never by ordinal.
+//! One GPU as both APIs know it.
 
 use crate::cuda::CudaDevice;
-use crate::vulkan::PhysicalDevice;
+use crate::vulkan::{DeviceRequest, Luid, PhysicalDevice};
 
-use super::Error;
+use super::{Error, VisibleDevices};
 
-/// A UUID as `nvidia-smi -L` prints it, without the `GPU-`.
-pub fn uuid_text(uuid: &[u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!(
-        "{}-{}-{}-{}-{}",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..]
-    )
-}
-
-/// A Vulkan device with its CUDA twin, where it has one.
+/// One GPU, as a Vulkan device and as a CUDA device: they have the same UUID. (CUDA guide, 4.19.2.1.2.)
+///
+/// `deviceUUID` of Vulkan and `cuDeviceGetUuid` of CUDA are compared, and nothing else: ordinals and names differ between the
+/// two lists. A mismatch is refused here, before anything is opened, with both lists in the message. On Windows the same GPU
+/// also has the same [`Luid`].
+///
+/// It owns descriptions. What is opened of it, [`Device`](crate::vulkan::Device) and
+/// [`CudaContext`](crate::cuda::CudaContext), lives by itself.
+///
+/// ```no_run
+/// use handover::cuda::Driver;
+/// use handover::interop::{DeviceMatch, VisibleDevices, uuid_text};
+/// use handover::vulkan::{Device, DeviceRequest, Instance, InstanceRequest};
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let driver = Driver::load()?;
+///     let instance = Instance::new(&InstanceRequest::default())?;
+///     let request = DeviceRequest { export: true, ..DeviceRequest::default() };
+///     let gpu = DeviceMatch::find(VisibleDevices::new(&instance, &driver)?, None, &request)?;
+///     println!("Vulkan {} is CUDA {}: {}", gpu.vulkan.index, gpu.cuda.ordinal, uuid_text(&gpu.uuid()));
+///     let device = Device::new(&instance, gpu.vulkan, &request)?;
+///     let context = driver.context(&gpu.cuda)?;
+///     println!("{} is open in both, as {:?}", device.physical.name, context.name()?);
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Candidate {
-    /// The Vulkan device.
+pub struct DeviceMatch {
+    /// The GPU as Vulkan describes it.
     pub vulkan: PhysicalDevice,
-    /// The CUDA device of the same UUID.
-    pub cuda: Option<CudaDevice>,
-    /// Why it cannot be used; empty when it can.
-    pub obstacles: Vec<String>,
+    /// The GPU as CUDA describes it.
+    pub cuda: CudaDevice,
+    /// What it was found among.
+    pub visible: VisibleDevices,
 }
 
-/// Chooses the Vulkan device, and the CUDA device that is the same GPU.
-///
-/// `wanted` is what the user asked for: a number of the list, a part of a name, or the start of a UUID. Without it the
-/// choice is the first usable device that CUDA sees too, else the first usable device that is not software, else the
-/// first usable; among equals one that `presents`. With `need_cuda` only devices that CUDA sees and shares timelines with
-/// are usable. `obstacles` says why a device cannot be used.
-///
-/// # Errors
-/// [`Error::NoMatch`], with both lists.
-pub fn choose_device(
-    vulkan: &[PhysicalDevice],
-    cuda: &[CudaDevice],
-    wanted: Option<&str>,
-    need_cuda: bool,
-    obstacles: impl Fn(&PhysicalDevice) -> Vec<String>,
-    presents: impl Fn(&PhysicalDevice) -> bool,
-) -> Result<Candidate, Error> {
-    let mut candidates: Vec<_> = vulkan
-        .iter()
-        .map(|device| Candidate {
-            vulkan: device.clone(),
-            cuda: cuda.iter().find(|twin| twin.uuid == device.uuid).cloned(),
-            obstacles: obstacles(device),
-        })
-        .collect();
-    if need_cuda {
-        for candidate in &mut candidates {
-            let obstacle = match &candidate.cuda {
-                None => "no visible CUDA device has its UUID",
-                Some(twin) if !twin.timeline_interop => "its CUDA driver does not share timeline semaphores: update it",
-                Some(_) => continue,
-            };
-            candidate.obstacles.push(obstacle.into());
-        }
+impl DeviceMatch {
+    /// Chooses a GPU that both APIs see and share timelines on, and that can be opened for `request`: the one `wanted` as in
+    /// [`VisibleDevices::choose`], or the first.
+    ///
+    /// # Errors
+    /// [`Error::NoMatch`], with both lists, and for each Vulkan device why it cannot be used.
+    pub fn find(visible: VisibleDevices, wanted: Option<&str>, request: &DeviceRequest) -> Result<Self, Error> {
+        let extensions = request.extensions();
+        let vulkan = visible.choose(wanted, true, |device| device.missing(&extensions), |_| true)?;
+        let name = vulkan.name.clone();
+        Self::of(vulkan, visible)
+            .ok_or_else(|| Error::NoMatch(format!("no visible CUDA device has the UUID of {name}")))
     }
-    let lists = both_lists(&candidates, cuda);
-    if let Some(wanted) = wanted {
-        let Some(candidate) = candidates.iter().find(|candidate| is_wanted(&candidate.vulkan, wanted)) else {
-            return Err(Error::NoMatch(format!("no GPU matches --gpu {wanted}\n{lists}")));
-        };
-        return if candidate.obstacles.is_empty() {
-            Ok(candidate.clone())
-        } else {
-            let (name, why) = (&candidate.vulkan.name, candidate.obstacles.join("; "));
-            Err(Error::NoMatch(format!(
-                "--gpu {wanted} is {name}, which cannot be used: {why}\n{lists}"
-            )))
-        };
-    }
-    candidates
-        .iter()
-        .filter(|candidate| candidate.obstacles.is_empty())
-        .min_by_key(|candidate| {
-            let kind = match &candidate.cuda {
-                Some(_) => 0,
-                None if candidate.vulkan.device_type != ash::vk::PhysicalDeviceType::CPU => 1,
-                None => 2,
-            };
-            (kind, !presents(&candidate.vulkan))
-        })
-        .cloned()
-        .ok_or_else(|| Error::NoMatch(format!("no GPU can be used\n{lists}")))
-}
 
-fn is_wanted(device: &PhysicalDevice, wanted: &str) -> bool {
-    if let Ok(index) = wanted.parse::<usize>() {
-        return device.index == index;
+    /// All GPUs that [`DeviceMatch::find`] could choose, in Vulkan's order.
+    pub fn all(visible: &VisibleDevices, request: &DeviceRequest) -> Vec<Self> {
+        let indices = visible.vulkan.iter().map(|device| device.index.to_string());
+        let found = indices.filter_map(|index| Self::find(visible.clone(), Some(&index), request).ok());
+        found.collect()
     }
-    let wanted = wanted.to_lowercase();
-    let uuid = wanted.strip_prefix("gpu-").unwrap_or(&wanted);
-    device.name.to_lowercase().contains(&wanted) || uuid_text(&device.uuid).starts_with(uuid)
-}
 
-fn both_lists(candidates: &[Candidate], cuda: &[CudaDevice]) -> String {
-    let mut text = String::from("  Vulkan devices:");
-    for Candidate { vulkan, obstacles, .. } in candidates {
-        text += &format!("\n    {}  {}  {}", vulkan.index, uuid_text(&vulkan.uuid), vulkan.name);
-        if !obstacles.is_empty() {
-            text += &format!("  (cannot be used: {})", obstacles.join("; "));
-        }
+    /// The match of a Vulkan device that was chosen otherwise; `None`: no visible CUDA device has its UUID.
+    pub fn of(vulkan: PhysicalDevice, visible: VisibleDevices) -> Option<Self> {
+        let cuda = visible.twin(&vulkan)?.clone();
+        Some(Self { vulkan, cuda, visible })
     }
-    text += "\n  CUDA devices:";
-    for device in cuda {
-        text += &format!("\n    {}  {}  {}", device.ordinal, uuid_text(&device.uuid), device.name);
+
+    /// The UUID that both sides have.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.vulkan.uuid
     }
-    if cuda.is_empty() {
-        text += " none visible";
+
+    /// The locally unique identifier and the node mask by which Windows knows the GPU. Always `None` on Linux: CUDA gives a
+    /// LUID on Windows only (`cuDeviceGetLuid`), and Vulkan's drivers say so by `deviceLUIDValid`.
+    pub fn luid(&self) -> Option<Luid> {
+        self.vulkan.luid.filter(|_| cfg!(windows))
     }
-    text
 }
 
 #[cfg(test)]
@@ -125,119 +85,74 @@ mod tests {
     use super::*;
     use ash::vk::PhysicalDeviceType as Type;
 
-    fn uuid(last: u8) -> [u8; 16] {
-        let mut uuid = [0x26; 16];
-        uuid[15] = last;
-        uuid
-    }
-
-    fn cuda(ordinal: usize, last: u8) -> CudaDevice {
+    fn cuda(ordinal: usize, uuid: u8, timeline_interop: bool) -> CudaDevice {
         CudaDevice {
             ordinal,
-            name: format!("CUDA {last}"),
-            uuid: uuid(last),
+            name: format!("CUDA {uuid}"),
+            uuid: [uuid; 16],
             compute_capability: (9, 0),
-            timeline_interop: true,
+            timeline_interop,
             memory: 0,
         }
     }
 
-    /// A laptop: the first Vulkan device is the integrated one, and CUDA counts only the other two, the other way round.
-    fn laptop() -> (Vec<PhysicalDevice>, Vec<CudaDevice>) {
-        let vulkan = vec![
-            PhysicalDevice::imagined(0, "Integrated", Type::INTEGRATED_GPU, uuid(0)),
-            PhysicalDevice::imagined(1, "Discrete A", Type::DISCRETE_GPU, uuid(1)),
-            PhysicalDevice::imagined(2, "Discrete B", Type::DISCRETE_GPU, uuid(2)),
-            PhysicalDevice::imagined(3, "llvmpipe", Type::CPU, uuid(3)),
-        ];
-        (vulkan, vec![cuda(0, 2), cuda(1, 1)])
-    }
-
-    fn choose(wanted: Option<&str>, need_cuda: bool, cuda: &[CudaDevice]) -> Result<Candidate, Error> {
-        choose_device(&laptop().0, cuda, wanted, need_cuda, |_| Vec::new(), |_| true)
-    }
-
-    #[test]
-    fn the_pair_has_one_uuid_whatever_the_ordinals() {
-        let (_, cuda) = laptop();
-        let chosen = choose(None, false, &cuda).unwrap();
-        assert_eq!(
-            chosen.vulkan.name, "Discrete A",
-            "not the first device: CUDA does not see that one"
-        );
-        assert_eq!(chosen.cuda.map(|twin| twin.ordinal), Some(1));
-    }
-
-    #[test]
-    fn without_cuda_hardware_comes_before_software() {
-        assert_eq!(choose(None, false, &[]).unwrap().vulkan.name, "Integrated");
-        let only_software = &laptop().0[3..];
-        let chosen = choose_device(only_software, &[], None, false, |_| Vec::new(), |_| true).unwrap();
-        assert_eq!(chosen.vulkan.name, "llvmpipe");
-    }
-
-    #[test]
-    fn a_gpu_is_named_by_number_name_or_uuid() {
-        let (_, cuda) = laptop();
-        let uuid_start = &uuid_text(&uuid(2))[..];
-        let prefixed = format!("GPU-{uuid_start}");
-        for wanted in ["2", "discrete b", "DISCRETE B", uuid_start, &prefixed] {
-            assert_eq!(choose(Some(wanted), true, &cuda).unwrap().vulkan.index, 2, "{wanted}");
+    /// Three GPUs: CUDA lists two of them, the other way round, and shares timelines on all or one.
+    fn visible(all_share: bool) -> VisibleDevices {
+        let vulkan =
+            |index| PhysicalDevice::imagined(index, &format!("Vulkan {index}"), Type::DISCRETE_GPU, [index as u8; 16]);
+        VisibleDevices {
+            vulkan: [0, 1, 2].map(vulkan).into(),
+            cuda: vec![cuda(0, 2, true), cuda(1, 1, all_share)],
         }
     }
 
+    /// What an imagined device lacks, such as queues, is not the subject here.
+    fn of(index: usize, all_share: bool) -> Option<DeviceMatch> {
+        let visible = visible(all_share);
+        DeviceMatch::of(visible.vulkan[index].clone(), visible)
+    }
+
     #[test]
-    fn a_mismatch_is_refused_with_both_lists() {
-        let stranger = [cuda(0, 77)];
-        for (wanted, need_cuda) in [
-            (None, true),
-            (Some("0"), true),
-            (Some("4"), false),
-            (Some("RTX"), false),
+    fn a_match_has_one_uuid_on_both_sides_and_keeps_both_lists() {
+        for (index, ordinal) in [(1, 1), (2, 0)] {
+            let gpu = of(index, true).unwrap();
+            assert_eq!((gpu.vulkan.index, gpu.cuda.ordinal), (index, ordinal));
+            assert_eq!(gpu.uuid(), gpu.cuda.uuid);
+            assert_eq!((gpu.visible.vulkan.len(), gpu.visible.cuda.len()), (3, 2));
+        }
+        assert!(of(0, true).is_none(), "CUDA does not list it");
+    }
+
+    #[test]
+    fn find_says_of_each_device_why_it_cannot_be_used() {
+        let request = DeviceRequest {
+            export: true,
+            ..DeviceRequest::default()
+        };
+        let text = DeviceMatch::find(visible(false), None, &request)
+            .unwrap_err()
+            .to_string();
+        for part in [
+            "the extension VK_KHR_external_memory_fd",
+            "Vulkan 0  (cannot be used",
+            "no visible CUDA device has its UUID",
+            "does not share timeline semaphores",
+            "CUDA 2",
         ] {
-            let Err(Error::NoMatch(text)) = choose(wanted, need_cuda, &stranger) else {
-                panic!("{wanted:?}")
-            };
-            for part in ["Integrated", "Discrete A", "llvmpipe", "CUDA 77", &uuid_text(&uuid(77))] {
-                assert!(text.contains(part), "{part} is not in:\n{text}");
-            }
+            assert!(text.contains(part), "{part} is not in:\n{text}");
         }
+        assert!(DeviceMatch::all(&visible(false), &request).is_empty());
     }
 
     #[test]
-    fn a_device_with_an_obstacle_is_passed_over_and_the_obstacle_named() {
-        let (vulkan, cuda) = laptop();
-        let obstacle = |device: &PhysicalDevice| match device.index {
-            1 => vec!["it cannot present".to_owned()],
-            _ => Vec::new(),
+    fn a_luid_is_for_windows_alone() {
+        let mut gpu = of(1, true).unwrap();
+        assert_eq!(gpu.luid(), None);
+        let luid = Luid {
+            bytes: [7; 8],
+            node_mask: 1,
         };
-        let chosen = choose_device(&vulkan, &cuda, None, false, obstacle, |_| true).unwrap();
-        assert_eq!(chosen.vulkan.index, 2);
-        let Err(Error::NoMatch(text)) = choose_device(&vulkan, &cuda, Some("1"), false, obstacle, |_| true) else {
-            panic!()
-        };
-        assert!(text.contains("it cannot present"), "{text}");
-    }
-
-    #[test]
-    fn of_two_that_cuda_sees_the_one_that_presents_is_chosen() {
-        let (vulkan, cuda) = laptop();
-        let presents = |device: &PhysicalDevice| device.index == 2;
-        let chosen = choose_device(&vulkan, &cuda, None, false, |_| Vec::new(), presents).unwrap();
-        assert_eq!(chosen.vulkan.name, "Discrete B");
-        // But none is given up for one that presents and that CUDA does not see.
-        let integrated = |device: &PhysicalDevice| device.index == 0;
-        let chosen = choose_device(&vulkan, &cuda, None, false, |_| Vec::new(), integrated).unwrap();
-        assert_eq!(chosen.vulkan.name, "Discrete A");
-    }
-
-    #[test]
-    fn a_driver_that_does_not_share_timelines_does_not_count_as_cuda() {
-        let mut old = cuda(0, 1);
-        old.timeline_interop = false;
-        let Err(Error::NoMatch(text)) = choose(None, true, &[old]) else {
-            panic!()
-        };
-        assert!(text.contains("does not share timeline semaphores"), "{text}");
+        gpu.vulkan.luid = Some(luid);
+        assert_eq!(gpu.luid(), cfg!(windows).then_some(luid));
     }
 }

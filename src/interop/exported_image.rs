@@ -8,85 +8,40 @@ use ash::vk;
 use crate::vulkan::{Device, ResultExt};
 
 use super::handle::MemoryHandle;
-use super::{Error, SharedFormat};
+use super::shared_image_description::full_chain;
+use super::{Error, SharedImageDescription};
 
-/// What a shared image is made of: 2-D, OPTIMAL, one sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SharedImageDescription {
-    /// Texel format.
-    pub format: SharedFormat,
-    /// Texels across and down of level 0.
-    pub extent: vk::Extent2D,
-    /// Levels, at least 1; each is half as wide and high as the one before, rounded down, and at least 1.
-    pub mip_levels: u32,
-    /// Layers, at least 1.
-    pub array_layers: u32,
-    /// What Vulkan uses it for. CUDA is told of COLOR_ATTACHMENT, as it must be.
-    pub usage: vk::ImageUsageFlags,
-}
-
-impl SharedImageDescription {
-    /// One level, one layer.
-    pub fn new(format: SharedFormat, extent: vk::Extent2D, usage: vk::ImageUsageFlags) -> Self {
-        Self {
-            format,
-            extent,
-            mip_levels: 1,
-            array_layers: 1,
-            usage,
-        }
-    }
-
-    /// The extent of a level.
-    pub fn level_extent(&self, level: u32) -> vk::Extent2D {
-        let side = |length: u32| (length >> level).max(1);
-        vk::Extent2D {
-            width: side(self.extent.width),
-            height: side(self.extent.height),
-        }
-    }
-
-    /// Levels that the image is made with.
-    ///
-    /// Of an image with several levels *and* several layers, NVIDIA's CUDA takes the layers to lie apart as if the chain of
-    /// levels were complete, Vulkan as far as the levels there are (seen with driver 580.159 at many extents and formats). So
-    /// such an image is made with the complete chain on both sides, of which the levels asked for are used.
-    pub(super) fn made_levels(&self) -> u32 {
-        if self.array_layers > 1 && self.mip_levels > 1 {
-            full_chain(self.extent)
-        } else {
-            self.mip_levels
-        }
-    }
-
-    /// All levels and layers.
-    pub fn range(&self) -> vk::ImageSubresourceRange {
-        vk::ImageSubresourceRange {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            base_mip_level: 0,
-            level_count: self.mip_levels,
-            base_array_layer: 0,
-            layer_count: self.array_layers,
-        }
-    }
-
-    /// For messages: `1920x1080 R16G16B16A16_SFLOAT, 5 levels, 3 layers`.
-    pub fn text(&self) -> String {
-        let vk::Extent2D { width, height } = self.extent;
-        let mut text = format!("{width}x{height} {:?}", self.format.vulkan());
-        if self.mip_levels != 1 || self.array_layers != 1 {
-            text += &format!(", {} levels, {} layers", self.mip_levels, self.array_layers);
-        }
-        text
-    }
-}
-
-/// Levels until both sides are 1.
-fn full_chain(extent: vk::Extent2D) -> u32 {
-    u32::BITS - extent.width.max(extent.height).leading_zeros()
-}
-
-/// `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`.
+/// Vulkan's side of a shared image: a `VkImage` bound at offset 0 to its own dedicated, exportable `VkDeviceMemory`. (CUDA guide,
+/// 4.19.2.1.3.)
+///
+/// [`SharedImage`](super::SharedImage) has one. By itself it is for a process that hands the image to another one.
+///
+/// **Owner.** It owns image, view and memory. What was exported of it stays valid after it is dropped, for memory lives as long
+/// as anybody holds it; but the image that gives the memory its meaning is gone. Drop it when the GPU has done its last use.
+///
+/// **Errors.** [`Error::Unsupported`] with the limits; [`Error::NotExportable`] on a device created without `export`.
+///
+/// ```no_run
+/// use handover::interop::{ExportedImage, SharedFormat, SharedImageDescription, open_descriptors};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let extent = vk::Extent2D { width: 256, height: 128 };
+///     let description = SharedImageDescription::new(SharedFormat::R32Float, extent, vk::ImageUsageFlags::STORAGE);
+///     let image = ExportedImage::new(&pair.device, description, "depth")?;
+///     let handle = image.export()?;
+///     println!("{}: {} bytes", description.text(), handle.size());
+///     assert!(handle.is_dedicated());
+///     let before = open_descriptors()?;
+///     let another = image.export()?; // A descriptor of its own each time.
+///     assert_eq!(open_descriptors()?, before + 1);
+///     drop(another); // Nobody imported it: it closes its descriptor.
+///     assert_eq!(open_descriptors()?, before);
+///     Ok(())
+/// }
+/// ```
 pub struct ExportedImage {
     /// The image.
     pub raw: vk::Image,

@@ -5,7 +5,21 @@ use cudarc::driver::sys::CUarray_format;
 
 use super::Error;
 
-/// A texel format with its name on both sides.
+/// A texel format with its name on both sides: `VkFormat`, and `CUarray_format` with a number of channels. (CUDA guide, 4.19.2.1.7.)
+///
+/// Only formats that both APIs have are here, so a mismatch cannot be said. Kernels see the same bytes as Vulkan: `Unorm` texels are
+/// bytes to a surface, and 0 to 1 to a texture. Depth formats are Vulkan's alone.
+///
+/// ```
+/// use handover::interop::SharedFormat;
+/// use handover::vulkan::vk;
+///
+/// let format = SharedFormat::from_vulkan(vk::Format::R16G16B16A16_SFLOAT).unwrap();
+/// assert_eq!((format, format.texel_bytes()), (SharedFormat::Rgba16Float, 8));
+///
+/// let advice = SharedFormat::from_vulkan(vk::Format::D32_SFLOAT).unwrap_err().to_string();
+/// assert!(advice.contains("write its depth to an R32_SFLOAT colour attachment"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SharedFormat {
     /// One byte as 0..1.
@@ -103,6 +117,24 @@ impl SharedFormat {
             Self::Rg32Float => (Cuda::CU_AD_FORMAT_FLOAT, 2),
             Self::Rgba32Float => (Cuda::CU_AD_FORMAT_FLOAT, 4),
             Self::R32Uint => (Cuda::CU_AD_FORMAT_UNSIGNED_INT32, 1),
+        }
+    }
+
+    /// OpenGL's name: its sized internal format.
+    #[cfg(feature = "gl")]
+    pub fn opengl(self) -> u32 {
+        match self {
+            Self::R8Unorm => glow::R8,
+            Self::Rg8Unorm => glow::RG8,
+            Self::Rgba8Unorm => glow::RGBA8,
+            Self::Rgba8Uint => glow::RGBA8UI,
+            Self::R16Float => glow::R16F,
+            Self::Rg16Float => glow::RG16F,
+            Self::Rgba16Float => glow::RGBA16F,
+            Self::R32Float => glow::R32F,
+            Self::Rg32Float => glow::RG32F,
+            Self::Rgba32Float => glow::RGBA32F,
+            Self::R32Uint => glow::R32UI,
         }
     }
 

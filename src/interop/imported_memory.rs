@@ -16,7 +16,33 @@ struct ImportedMemory {
     device: Arc<Device>,
 }
 
-/// A `VkBuffer` over all of an allocation of CUDA's.
+/// A `VkBuffer` over all of an allocation of CUDA's. (Vulkan 1.3, `VkImportMemoryFdInfoKHR`; the CUDA guide has no section on this
+/// way.)
+///
+/// **Owner.** It owns buffer and imported memory, and took the descriptor. It keeps the memory, also after the
+/// [`CudaAllocation`](super::CudaAllocation) is gone.
+///
+/// **Units.** `size` in bytes: all of the allocation.
+///
+/// **Errors.** [`Error::NotExportable`], [`Error::Range`] when Vulkan needs more than there is, or a failed call. The handle is
+/// closed.
+///
+/// ```no_run
+/// use handover::interop::{CudaAllocation, ImportedBuffer};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let allocation = CudaAllocation::new(&pair.context, 1 << 20)?;
+///     let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+///     let buffer = ImportedBuffer::new(&pair.device, allocation.export()?, usage, "CUDA's")?;
+///     assert_eq!(buffer.size, allocation.size() as u64);
+///     drop(allocation); // The buffer keeps the memory.
+///     println!("{:?} still has {} bytes", buffer.raw, buffer.size);
+///     Ok(())
+/// }
+/// ```
 pub struct ImportedBuffer {
     /// The buffer.
     pub raw: vk::Buffer,
@@ -25,7 +51,35 @@ pub struct ImportedBuffer {
     memory: ImportedMemory,
 }
 
-/// A LINEAR `VkImage` at the start of an allocation of CUDA's.
+/// A LINEAR `VkImage` at the start of an allocation of CUDA's. (Vulkan 1.3, `VkImportMemoryFdInfoKHR`.)
+///
+/// CUDA writes its rows by address: texel (x, y) is at `offset + y * row_pitch + x * texel_bytes`. Before CUDA writes, Vulkan must
+/// bring the image from UNDEFINED to GENERAL, as in the example `cuda_to_vulkan`: leaving UNDEFINED later loses what is in it.
+///
+/// **Owner.** As [`ImportedBuffer`].
+///
+/// **Units and ranges.** `row_pitch` and `offset` in bytes; one level, one layer; extents to the driver's limit for LINEAR images.
+///
+/// **Errors.** [`Error::Unsupported`] when the driver imports no such image; [`Error::Range`] when it does not fit. The handle
+/// is closed.
+///
+/// ```no_run
+/// use handover::interop::{CudaAllocation, LinearImage, SharedFormat};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let allocation = CudaAllocation::new(&pair.context, 1 << 20)?;
+///     let (extent, usage) = (vk::Extent2D { width: 100, height: 60 }, vk::ImageUsageFlags::TRANSFER_SRC);
+///     let (handle, format) = (allocation.export()?, SharedFormat::Rgba8Unorm);
+///     let image = LinearImage::new(&pair.device, handle, format, extent, usage, "CUDA's")?;
+///     let (x, y) = (7, 3);
+///     let address = allocation.address + image.offset + y * image.row_pitch + x * format.texel_bytes() as u64;
+///     println!("kernels write texel ({x}, {y}) at {address:#x}");
+///     Ok(())
+/// }
+/// ```
 pub struct LinearImage {
     /// The image: one level, one layer.
     pub raw: vk::Image,

@@ -3,7 +3,7 @@
 //! Its rules are in its types. An [`Idle`] one can only be signalled, which makes it [`Armed`]; an armed one can only be
 //! waited for, which makes it idle again. Signalling twice, waiting twice, or waiting first does not compile:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use handover::interop::{Armed, Idle, SharedBinarySemaphore};
 //! fn twice(semaphore: SharedBinarySemaphore<Idle>) {
 //!     let (_, armed) = semaphore.signal_by_vulkan();
@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use handover::interop::{Armed, Idle, SharedBinarySemaphore};
 //! fn wait_first(semaphore: SharedBinarySemaphore<Idle>) {
 //!     let (_, idle) = semaphore.wait_by_vulkan();
@@ -31,14 +31,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ash::vk;
-use cudarc::driver::{CudaContext, CudaStream, sys};
+use cudarc::driver::{CudaContext, CudaStream};
 
-use crate::cuda::{self, ResultExt as _};
+use crate::cuda;
 use crate::vulkan::{Device, ResultExt as _};
 
-use super::Error;
-use super::external_semaphore::{ExternalSemaphore, export_semaphore};
+use super::external_semaphore::export_semaphore;
 use super::handle::BinaryHandle;
+use super::{Error, ImportedBinarySemaphore};
 
 /// Nothing is signalled: only a signal can follow.
 #[derive(Debug)]
@@ -47,7 +47,42 @@ pub enum Idle {}
 #[derive(Debug)]
 pub enum Armed {}
 
-/// A binary semaphore in one of its two states.
+/// A binary semaphore in both APIs, in one of its two states. (CUDA guide, 4.19.2.1.4, 4.19.2.1.8 and 4.19.2.1.9.)
+///
+/// Use a [`SharedTimeline`](super::SharedTimeline) where you can: the host can neither read a binary semaphore nor let go a side that
+/// waits for one.
+///
+/// **Owner.** It owns both sides: CUDA's goes first. Each signal and wait consumes it and gives it back in the other state.
+///
+/// **Rules.** One wait a signal, submitted after it; the next signal when the GPU has done that wait. The first two are in the types,
+/// the third is the caller's: one queue or stream on each side sees to it.
+///
+/// **Errors.** [`Error::NotExportable`], or a failed call, named with the semaphore.
+///
+/// ```no_run
+/// use handover::interop::SharedBinarySemaphore;
+/// use handover::proof::Pair;
+/// use handover::vulkan::CommandPool;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let (device, context, queue) = (&pair.device, &pair.context, pair.device.scene_queue);
+///     let to_cuda = SharedBinarySemaphore::new(device, context, "to_cuda")?;
+///     let to_vulkan = SharedBinarySemaphore::new(device, context, "to_vulkan")?;
+///     let (before, after) = (CommandPool::new(device, queue, "before")?, CommandPool::new(device, queue, "after")?);
+///     for pool in [&before, &after] {
+///         pool.begin()?;
+///         pool.end()?;
+///     }
+///     let (signal, to_cuda) = to_cuda.signal_by_vulkan();
+///     device.submit(queue, before.commands, &[], &[signal])?;
+///     let _to_cuda = to_cuda.wait_by_cuda(&pair.stream)?; // Idle again, to be signalled for the next frame.
+///     let to_vulkan = to_vulkan.signal_by_cuda(&pair.stream)?;
+///     let (wait, _to_vulkan) = to_vulkan.wait_by_vulkan();
+///     device.submit(queue, after.commands, &[wait], &[])?;
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct SharedBinarySemaphore<State> {
     both: Both,
     state: PhantomData<State>,
@@ -55,7 +90,7 @@ pub struct SharedBinarySemaphore<State> {
 
 /// CUDA's side, then Vulkan's: in this order they go.
 struct Both {
-    imported: ExternalSemaphore,
+    imported: ImportedBinarySemaphore,
     vulkan: VulkanSemaphore,
 }
 
@@ -66,6 +101,14 @@ struct VulkanSemaphore {
 }
 
 impl<State> SharedBinarySemaphore<State> {
+    /// Exports it, for another process. Each call makes a new handle.
+    ///
+    /// # Errors
+    /// The device does not export, or is out of descriptors.
+    pub fn export(&self) -> Result<BinaryHandle, Error> {
+        self.both.vulkan.export()
+    }
+
     fn submit_info(&self) -> vk::SemaphoreSubmitInfo<'static> {
         vk::SemaphoreSubmitInfo::default()
             .semaphore(self.both.vulkan.raw)
@@ -86,10 +129,8 @@ impl SharedBinarySemaphore<Idle> {
     /// # Errors
     /// The call that failed; nothing is left open.
     pub fn new(device: &Arc<Device>, context: &Arc<CudaContext>, name: &str) -> Result<Self, Error> {
-        use sys::CUexternalSemaphoreHandleType::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD as KIND;
         let vulkan = VulkanSemaphore::new(device, name)?;
-        let BinaryHandle(fd) = BinaryHandle(export_semaphore(device, vulkan.raw, name)?);
-        let imported = ExternalSemaphore::import(context, fd, KIND, &format!("the binary semaphore `{name}`"))?;
+        let imported = ImportedBinarySemaphore::new(context, vulkan.export()?, name)?;
         Ok(Self {
             both: Both { imported, vulkan },
             state: PhantomData,
@@ -106,9 +147,24 @@ impl SharedBinarySemaphore<Idle> {
     /// # Errors
     /// The driver refused.
     pub fn signal_by_cuda(self, stream: &CudaStream) -> Result<SharedBinarySemaphore<Armed>, cuda::Error> {
-        let result = self.both.imported.signal(stream, 0);
-        result.during(|| format!("make CUDA signal the binary semaphore `{}`", self.both.vulkan.name))?;
+        self.both.imported.signal(stream)?;
         Ok(self.into())
+    }
+}
+
+#[cfg(feature = "gl")]
+impl SharedBinarySemaphore<Idle> {
+    /// A third API was made to signal it.
+    pub(super) fn signalled_elsewhere(self) -> SharedBinarySemaphore<Armed> {
+        self.into()
+    }
+}
+
+#[cfg(feature = "gl")]
+impl SharedBinarySemaphore<Armed> {
+    /// A third API was made to wait for it.
+    pub(super) fn waited_for_elsewhere(self) -> SharedBinarySemaphore<Idle> {
+        self.into()
     }
 }
 
@@ -123,8 +179,7 @@ impl SharedBinarySemaphore<Armed> {
     /// # Errors
     /// The driver refused.
     pub fn wait_by_cuda(self, stream: &CudaStream) -> Result<SharedBinarySemaphore<Idle>, cuda::Error> {
-        let result = self.both.imported.wait(stream, 0);
-        result.during(|| format!("make CUDA wait for the binary semaphore `{}`", self.both.vulkan.name))?;
+        self.both.imported.wait(stream)?;
         Ok(self.into())
     }
 }
@@ -143,6 +198,10 @@ impl VulkanSemaphore {
             name: name.into(),
             device: Arc::clone(device),
         })
+    }
+
+    fn export(&self) -> Result<BinaryHandle, Error> {
+        Ok(BinaryHandle(export_semaphore(&self.device, self.raw, &self.name)?))
     }
 }
 

@@ -12,11 +12,61 @@ use super::external_memory::ExternalMemory;
 use super::handle::MemoryHandle;
 use super::{Error, ExportedImage, SharedImageDescription};
 
-/// A dedicated, exported Vulkan image, and what CUDA made of it.
+/// An OPTIMAL image in both APIs: a dedicated, exported Vulkan image, and what CUDA mapped of it. (CUDA guide, 4.19.2.1.3 and
+/// 4.19.2.1.7.)
+///
+/// **Owner.** It owns both sides, and the descriptor in between was CUDA's from the import on. Drop it when both sides have
+/// reached their last use of it.
+///
+/// **Units and ranges.** Extents are in texels; levels and layers from 1 to what the driver makes. On a queue the layout is
+/// GENERAL while CUDA has the image; kernels address x in *bytes* on surfaces.
+///
+/// **Errors.** [`Error::Unsupported`] with the limits for what the driver does not share; [`Error::NotExportable`]; a failed
+/// call with its arguments.
+///
+/// ```no_run
+/// use handover::cuda::launch;
+/// use handover::interop::{SharedFormat, SharedImage, SharedImageDescription};
+/// use handover::proof::Pair;
+/// use handover::vulkan::{Buffer, BufferMemory, ownership, transfer, vk};
+///
+/// const ADD: &str = r#"extern "C" __global__ void add(unsigned long long surface) {
+///     unsigned texel = surf2Dread<unsigned>(surface, threadIdx.x * 4, blockIdx.y);
+///     surf2Dwrite(texel + 1, surface, threadIdx.x * 4, blockIdx.y);
+/// }"#;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let (device, family) = (&pair.device, pair.device.scene_queue.family);
+///     let extent = vk::Extent2D { width: 64, height: 32 };
+///     let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+///     let description = SharedImageDescription::new(SharedFormat::R32Uint, extent, usage);
+///     let image = SharedImage::new(device, &pair.context, description, "image")?;
+///     let (bytes, to_host) = (64 * 32 * 4, vk::BufferUsageFlags::TRANSFER_DST);
+///     let texels = Buffer::new(device, bytes, to_host, BufferMemory::ReadBack, "texels")?;
+///     let [add] = pair.kernels("add.cu", ADD, ["add"])?;
+///     let (all, surface) = ((image.vulkan.raw, description.range()), image.views().surface.to_ne_bytes());
+///     pair.round_trip(
+///         |commands| {
+///             ownership::discard_for_copies(device, commands, all);
+///             transfer::clear(device, commands, all, vk::ClearColorValue { uint32: [41; 4] });
+///             ownership::release_to_external(device, commands, family, &[all], &[]);
+///         },
+///         // SAFETY: the kernel takes a surface; the image outlives the round trip.
+///         |stream| Ok(unsafe { launch(stream, &add, [64, 32], [64, 1], &[&surface]) }?),
+///         |commands| {
+///             ownership::acquire_from_external(device, commands, family, &[all], &[]);
+///             transfer::image_to_buffer(device, commands, all.0, extent, texels.raw);
+///         },
+///     )?;
+///     assert!(texels.bytes().chunks(4).all(|texel| texel == 42u32.to_ne_bytes()));
+///     Ok(())
+/// }
+/// ```
 ///
 /// The two go together, CUDA's first. Freeing Vulkan's memory before does not compile:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0509
 /// # use handover::interop::SharedImage;
 /// fn vulkan_first(image: SharedImage) {
 ///     drop(image.vulkan);
@@ -62,7 +112,43 @@ impl Drop for SharedImage {
     fn drop(&mut self) {}
 }
 
-/// CUDA's side of a shared image. Fields in drop order.
+/// CUDA's side of a shared image: external memory, a mipmapped array over it, and surface and texture objects of each level.
+/// (CUDA guide, 4.19.2.1.7.)
+///
+/// [`SharedImage`] has one. By itself it is for a process that CUDA runs in and Vulkan does not, as in the example
+/// `child_process`.
+///
+/// **Owner.** It owns what it names, and took the descriptor. Vulkan's image must live as long: in another process, that is for
+/// the two programs to keep. Drop it when the stream has done its last use.
+///
+/// **Units and ranges.** The description is that of the exported image, all of it: format, extent in texels, levels, layers, usage.
+///
+/// **Errors.** The driver refused: the message has description, bytes, and whether the memory is dedicated. The handle is
+/// closed.
+///
+/// ```no_run
+/// use handover::interop::{ExportedImage, ImportedImage, SharedFormat, SharedImageDescription};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let extent = vk::Extent2D { width: 256, height: 128 };
+///     let description = SharedImageDescription {
+///         mip_levels: 3,
+///         ..SharedImageDescription::new(SharedFormat::Rgba16Float, extent, vk::ImageUsageFlags::STORAGE)
+///     };
+///     let exported = ExportedImage::new(&pair.device, description, "image")?;
+///     let imported = ImportedImage::new(&pair.context, exported.export()?, &description)?;
+///     for (level, views) in imported.level_views().iter().enumerate() {
+///         println!("level {level}: surface {:#x}, texture {:#x}", views.surface, views.texture);
+///     }
+///     drop(imported); // CUDA's side first.
+///     drop(exported);
+///     Ok(())
+/// }
+/// ```
+/// Fields in drop order.
 pub struct ImportedImage {
     levels: Vec<ImageViews>,
     _array: MipmappedArray,

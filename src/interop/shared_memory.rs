@@ -13,7 +13,35 @@ use super::exported_image::{HANDLE_TYPE, export_memory};
 use super::external_memory::ExternalMemory;
 use super::handle::MemoryHandle;
 
-/// A `VkDeviceMemory` that CUDA has imported. Not dedicated: several buffers can lie in it.
+/// An allocation in both APIs: a `VkDeviceMemory` that CUDA has imported. Not dedicated: several buffers can lie in it. (CUDA guide,
+/// 4.19.2.1.3.)
+///
+/// **Owner.** It owns both sides; buffers in it keep it alive.
+///
+/// **Units and ranges.** Sizes and offsets in bytes. A buffer has at least one byte, begins at a multiple of what Vulkan asks of such
+/// a buffer, and ends in the allocation.
+///
+/// **Errors.** [`Error::Range`] before anything is bound or mapped; [`Error::NotExportable`]; a failed call.
+///
+/// ```no_run
+/// use handover::interop::{Error, SharedMemory};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
+///     let memory = SharedMemory::new(&pair.device, &pair.context, 2 << 20, usage, "particles")?;
+///     let positions = memory.buffer(0, 1 << 20, "positions")?;
+///     let speeds = memory.buffer(1 << 20, 1 << 20, "speeds")?;
+///     println!("{} bytes: {:#x} and {:#x} in CUDA", memory.size(), positions.address, speeds.address);
+///
+///     let past_the_end = memory.buffer(1 << 20, memory.size(), "too large");
+///     assert!(matches!(past_the_end, Err(Error::Range { .. })));
+///     drop(memory); // The buffers keep it.
+///     Ok(())
+/// }
+/// ```
 pub struct SharedMemory {
     // CUDA's side first: it must be gone before Vulkan frees the memory.
     imported: ExternalMemory,
@@ -182,7 +210,43 @@ impl Drop for ExportedMemory {
     }
 }
 
-/// A `VkBuffer` and a CUDA device pointer over the same bytes.
+/// A `VkBuffer` and a CUDA device pointer over the same bytes of a [`SharedMemory`]. (CUDA guide, 4.19.2.1.6.)
+///
+/// **Owner.** It owns buffer and mapping, and keeps the memory. Drop it when both sides have done their last use.
+///
+/// **Units.** `offset` and `size` in bytes; `address` is the first byte's, for kernels.
+///
+/// ```no_run
+/// use handover::cuda::launch;
+/// use handover::interop::SharedMemory;
+/// use handover::proof::Pair;
+/// use handover::vulkan::{Buffer, BufferMemory, ownership, transfer, vk};
+///
+/// const ADD: &str = r#"extern "C" __global__ void add(unsigned* words) { words[threadIdx.x] += 1; }"#;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let (device, family) = (&pair.device, pair.device.scene_queue.family);
+///     let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+///     let words = SharedMemory::new(device, &pair.context, 1024, usage, "words")?.buffer(0, 1024, "words")?;
+///     let seen = Buffer::new(device, 1024, usage, BufferMemory::ReadBack, "seen")?;
+///     let [add] = pair.kernels("add.cu", ADD, ["add"])?;
+///     pair.round_trip(
+///         |commands| {
+///             transfer::fill(device, commands, words.raw, 0..1024, 41);
+///             ownership::release_to_external(device, commands, family, &[], &[words.raw]);
+///         },
+///         // SAFETY: the kernel takes an address of 256 words; the buffer outlives the round trip.
+///         |stream| Ok(unsafe { launch(stream, &add, [256, 1], [256, 1], &[&words.address.to_ne_bytes()]) }?),
+///         |commands| {
+///             ownership::acquire_from_external(device, commands, family, &[], &[words.raw]);
+///             transfer::copy_buffer(device, commands, (words.raw, 0), (seen.raw, 0), 1024);
+///         },
+///     )?;
+///     assert!(seen.bytes().chunks(4).all(|word| word == 42u32.to_ne_bytes()));
+///     Ok(())
+/// }
+/// ```
 pub struct SharedBuffer {
     /// Vulkan's side.
     pub raw: vk::Buffer,

@@ -11,7 +11,43 @@ use super::Error;
 use super::external_semaphore::{ExternalSemaphore, export_semaphore};
 use super::handle::TimelineHandle;
 
-/// CUDA's side of an exported [`Timeline`].
+/// CUDA's side of an exported [`Timeline`]: a stream waits for its values and signals them. (CUDA guide, 4.19.2.1.4, 4.19.2.1.8 and
+/// 4.19.2.1.9.)
+///
+/// **Owner.** It owns the imported semaphore, and took the descriptor; the [`Timeline`] is the caller's, and goes after it.
+///
+/// **Units and ranges.** A value is a `u64` that only grows, from 0: whoever signals, signals more than all before. So one timeline has
+/// one producer, and each direction a timeline of its own. Waits may be enqueued before their signals.
+///
+/// **Errors.** [`Error::NotExportable`], a timeline not created as exported, or a failed call, named with timeline and value.
+/// A wait whose signal never comes blocks the stream: [`Timeline::signal`] on the host lets it go.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use handover::interop::SharedTimeline;
+/// use handover::proof::Pair;
+/// use handover::vulkan::{CommandPool, Timeline, TimelineWait};
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let (device, queue) = (&pair.device, pair.device.scene_queue);
+///     let (to_cuda, to_vulkan) = (Timeline::new(device, "to_cuda", true)?, Timeline::new(device, "to_vulkan", true)?);
+///     let cuda_waits = SharedTimeline::import(device, &pair.context, &to_cuda)?;
+///     let cuda_signals = SharedTimeline::import(device, &pair.context, &to_vulkan)?;
+///     let drawn = Timeline::new(device, "drawn", false)?; // For the host alone: the validation layer knows its signals.
+///     let pool = CommandPool::new(device, queue, "frame")?;
+///     for frame in 1..=100 {
+///         pool.begin()?; // Vulkan's part of the frame is recorded here …
+///         pool.end()?;
+///         device.submit(queue, pool.commands, &[], &[to_cuda.at(frame), drawn.at(frame)])?;
+///         cuda_waits.wait(&pair.stream, frame)?; // … and CUDA's enqueued between these two.
+///         cuda_signals.signal(&pair.stream, frame)?;
+///         let ended = Timeline::wait_all(&[&to_vulkan, &drawn], frame, Duration::from_secs(1))?;
+///         assert_eq!(ended, TimelineWait::Reached, "frame {frame}");
+///     }
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct SharedTimeline {
     imported: ExternalSemaphore,
     name: &'static str,

@@ -52,6 +52,9 @@ pub struct Plan {
     pub revision: u64,
 }
 
+/// Bytes of a texel of every image of a chain: RGBA16F.
+pub const TEXEL_BYTES: u64 = 8;
+
 /// An extent divided by a scratch image's divisor: rounded up, at least 1.
 pub fn extent_divided(extent: [u32; 2], divisor: u32) -> [u32; 2] {
     extent.map(|length| length.div_ceil(divisor).max(1))
@@ -131,6 +134,19 @@ impl Plan {
             ImageId::Color | ImageId::Processed => frame_extent,
             ImageId::Scratch(index) => extent_divided(frame_extent, self.scratch[index].divisor),
         }
+    }
+
+    /// The fewest bytes that a launch must move in frames of that extent: each image that it reads or writes, once. Guides are
+    /// not counted.
+    pub fn least_bytes(&self, launch: &Launch, frame_extent: [u32; 2]) -> u64 {
+        let bytes = |image| {
+            self.extent_of(image, frame_extent)
+                .into_iter()
+                .map(u64::from)
+                .product::<u64>()
+                * TEXEL_BYTES
+        };
+        bytes(launch.source) + launch.second.map_or(0, bytes) + bytes(launch.destination)
     }
 }
 

@@ -13,11 +13,11 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
 use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divided};
 use crate::scene::Target;
-use crate::timing::ClockRelation;
+use crate::timing::{ClockRelation, Interval};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
-use super::{ChainTimes, Error, Job, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
@@ -46,11 +46,15 @@ struct Semaphores {
     _timelines: Arc<Timelines>,
 }
 
-/// One slot: its images, and the events that time its effects.
+/// One slot: its images, and the events that time its kernels.
 struct Slot {
     images: Vec<SharedImage>,
+    /// One before the first launch, one after each.
     events: Vec<Event>,
-    effects: Vec<usize>,
+    /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
+    launches: Vec<(usize, usize, u64)>,
+    /// The slot's frame has stamps.
+    is_stamped: bool,
 }
 
 impl CudaProcessor {
@@ -124,6 +128,15 @@ impl CudaProcessor {
             stamps.enqueue(&self.stream, index)?;
         }
         Ok(())
+    }
+
+    /// Records the slot's event of this number, which is the next to be made or was made before.
+    fn record_event(&mut self, slot: usize, number: usize) -> Result<(), Error> {
+        let events = &mut self.slots[slot].events;
+        if events.len() == number {
+            events.push(Event::new(&self.context)?);
+        }
+        Ok(events[number].record(&self.stream)?)
     }
 
     fn launch(&self, job: &Job, item: &Launch, scratch: &[usize]) -> Result<(), Error> {
@@ -213,11 +226,11 @@ impl Processor for CudaProcessor {
                 image: images[index].vulkan.raw,
                 view: images[index].vulkan.view,
             })));
-            let events = (0..=self.kernels.effects()).map(|_| Event::new(&self.context));
             self.slots.push(Slot {
                 images,
-                events: events.collect::<Result<_, _>>()?,
-                effects: Vec::new(),
+                events: Vec::new(),
+                launches: Vec::new(),
+                is_stamped: false,
             });
         }
         Ok(targets)
@@ -243,22 +256,33 @@ impl Processor for CudaProcessor {
         self.context.bind_to_thread().during(|| "bind the CUDA context")?;
         let scratch = self.reserve_scratch(&job.plan)?;
         let stamp = job.slot * STAMPS;
-        self.slots[job.slot].effects.clear();
+        let extent = [self.extent.width, self.extent.height];
+        let (is_stamped, is_timed) = (job.instrument.has_parts(), job.instrument.has_kernels());
+        self.slots[job.slot].launches.clear();
+        self.slots[job.slot].is_stamped = is_stamped;
 
         if let Some(semaphores) = &self.semaphores {
             semaphores.rendered.wait(&self.stream, job.frame.value())?;
         }
-        self.stamp(stamp)?;
-        self.slots[job.slot].events[0].record(&self.stream)?;
-        for launches in job.plan.launches.chunk_by(|one, next| one.effect == next.effect) {
-            for item in launches {
-                self.launch(&job, item, &scratch)?;
-            }
-            let slot = &mut self.slots[job.slot];
-            slot.effects.push(launches[0].effect);
-            slot.events[slot.effects.len()].record(&self.stream)?;
+        if is_stamped {
+            self.stamp(stamp)?;
         }
-        self.stamp(stamp + 1)?;
+        if is_timed {
+            self.record_event(job.slot, 0)?;
+        }
+        for item in &job.plan.launches {
+            self.launch(&job, item, &scratch)?;
+            if is_timed {
+                let bytes = job.plan.least_bytes(item, extent);
+                let launches = &mut self.slots[job.slot].launches;
+                launches.push((item.effect, item.pass, bytes));
+                let count = launches.len();
+                self.record_event(job.slot, count)?;
+            }
+        }
+        if is_stamped {
+            self.stamp(stamp + 1)?;
+        }
         let is_withheld = self.withheld_from.is_some_and(|withheld| job.frame >= withheld);
         if let Some(semaphores) = self.semaphores.as_ref().filter(|_| !is_withheld) {
             semaphores.processed.signal(&self.stream, job.frame.value())?;
@@ -267,19 +291,37 @@ impl Processor for CudaProcessor {
     }
 
     fn times(&mut self, slot: usize) -> ChainTimes {
-        let Slot { events, effects, .. } = &self.slots[slot];
+        let Slot {
+            events,
+            launches,
+            is_stamped,
+            ..
+        } = &self.slots[slot];
+        // Each event is timed from the one before: a float of milliseconds since the chain's start would lose ticks of a long
+        // chain.
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
+        let mut since_start_ns = 0.0;
+        let kernels = launches.iter().zip(spans).map_while(|(&(effect, pass, bytes), span)| {
+            let from = since_start_ns;
+            since_start_ns += span? * 1e6;
+            Some(KernelTime {
+                effect,
+                pass,
+                since_start_ns: [from, since_start_ns],
+                bytes,
+            })
+        });
+        let kernels = kernels.collect();
         let stamp = |index: usize| {
-            self.stamps
-                .as_ref()
-                .and_then(|stamps| stamps.read(slot * STAMPS + index))
+            let stamps = self.stamps.as_ref().filter(|_| *is_stamped);
+            stamps.and_then(|stamps| stamps.read(slot * STAMPS + index))
         };
-        let (start, end) = (stamp(0), stamp(1));
+        let stamps = stamp(0).zip(stamp(1));
+        let on_device = |(start, end)| Some((self.clock.convert(start)?, self.clock.convert(end)?));
         ChainTimes {
-            start_ns: start.and_then(|stamp| self.clock.convert(stamp)),
-            end_ns: end.and_then(|stamp| self.clock.convert(stamp)),
-            chain_ms: start.zip(end).map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),
-            effects: effects.iter().copied().zip(spans).collect(),
+            interval: stamps.and_then(on_device).map(|(start, end)| Interval::new(start, end)),
+            chain_ms: stamps.map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),
+            kernels,
         }
     }
 
@@ -357,11 +399,6 @@ impl Kernels {
         Ok(Self {
             functions: functions.collect::<Result<_, Error>>()?,
         })
-    }
-
-    /// How many effects there are, hidden ones among them.
-    pub fn effects(&self) -> usize {
-        self.functions.len()
     }
 
     /// Enqueues one launch over the whole of its destination.

@@ -9,14 +9,15 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
+use crate::kernels::Launch;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::scene::Target;
-use crate::timing::ClockRelation;
+use crate::timing::{ClockRelation, Interval};
 use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
-use crate::vulkan::{self, Buffer, BufferMemory, Device, Image, ImageDescription, TimelineWait, host_ns};
+use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
 
-use super::{ChainTimes, Error, Job, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on all cores. Fields in drop order: the thread ends before what it reads and writes goes.
 pub struct HostProcessor {
@@ -285,22 +286,42 @@ impl Shared {
             time_delta: job.time_delta,
             pointer: job.pointer,
         };
-        let effects = reference::run(&job.plan, &mut images, &parameters).map_err(stopped)?;
+        let ran = reference::run(&job.plan, &mut images, &parameters).map_err(stopped)?;
         let end = host_ns();
-        let calibration = self.device.calibrate()?;
-        lock(&self.times)[job.slot] = ChainTimes {
-            start_ns: calibration.map(|calibration| calibration.device_from_host(start)),
-            end_ns: calibration.map(|calibration| calibration.device_from_host(end)),
-            chain_ms: Some((end - start) as f64 * 1e-6),
-            effects: effects
-                .into_iter()
-                .map(|(effect, time)| (effect, Some(time.as_secs_f64() * 1e3)))
-                .collect(),
-        };
+        lock(&self.times)[job.slot] = self.chain_times(job, *extent, [start, end], &ran)?;
         if job.frame.value() < self.withheld_from.load(Ordering::Relaxed) {
             self.timelines.processed.signal(job.frame.value())?;
         }
         Ok(true)
+    }
+
+    /// What of a frame is to be kept, on the device's clock.
+    fn chain_times(
+        &self,
+        job: &Job,
+        extent: vk::Extent2D,
+        [start, end]: [u64; 2],
+        ran: &[[Duration; 2]],
+    ) -> Result<ChainTimes, Error> {
+        if !job.instrument.has_parts() {
+            return Ok(ChainTimes::default());
+        }
+        let on_device = |calibration: Calibration| {
+            let [start, end] = [start, end].map(|instant| calibration.device_from_host(instant));
+            Interval::new(start, end)
+        };
+        let kernel_time = |(launch, ran): (&Launch, &[Duration; 2])| KernelTime {
+            effect: launch.effect,
+            pass: launch.pass,
+            since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
+            bytes: job.plan.least_bytes(launch, [extent.width, extent.height]),
+        };
+        let timed = if job.instrument.has_kernels() { ran } else { &[] };
+        Ok(ChainTimes {
+            interval: self.device.calibrate()?.map(on_device),
+            chain_ms: Some((end - start) as f64 * 1e-6),
+            kernels: job.plan.launches.iter().zip(timed).map(kernel_time).collect(),
+        })
     }
 }
 

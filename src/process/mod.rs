@@ -15,7 +15,7 @@ use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::Plan;
 use crate::scene::{SceneTargets, Target};
-use crate::timing::ClockRelation;
+use crate::timing::{ClockRelation, Instrument, Interval};
 use crate::{interop, vulkan};
 
 pub use cuda::CudaProcessor;
@@ -115,20 +115,33 @@ pub struct Job {
     pub time_delta: f32,
     /// Where the pointer is, in texels.
     pub pointer: [f32; 2],
+    /// How much is measured.
+    pub instrument: Instrument,
 }
 
-/// When a frame's chain ran, and what each effect took.
+/// When a frame's chain ran, and each kernel in it. What was not measured is missing.
 #[derive(Debug, Clone, Default)]
 pub struct ChainTimes {
-    /// When the chain began, after its wait for `rendered`: nanoseconds on the Vulkan device's clock. `None` where the
-    /// chain's clock and the device's could not be related.
-    pub start_ns: Option<u64>,
-    /// When it was done, before it signalled `processed`. As `start_ns`.
-    pub end_ns: Option<u64>,
+    /// From its start, after its wait for `rendered`, to its end, before its signal of `processed`, on the Vulkan device's clock.
+    /// `None` where the chain's clock and the device's could not be related.
+    pub interval: Option<Interval>,
     /// From start to end, milliseconds, on the chain's own clock.
     pub chain_ms: Option<f64>,
-    /// Effects by catalogue index, with milliseconds, in the order they ran.
-    pub effects: Vec<(usize, Option<f64>)>,
+    /// The launches, in order.
+    pub kernels: Vec<KernelTime>,
+}
+
+/// One launch of a chain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelTime {
+    /// Catalogue index.
+    pub effect: usize,
+    /// Index into the effect's passes.
+    pub pass: usize,
+    /// From when to when, nanoseconds since the chain's start on the chain's own clock.
+    pub since_start_ns: [f64; 2],
+    /// The fewest bytes that it must move: see [`Plan::least_bytes`].
+    pub bytes: u64,
 }
 
 /// Runs chains.

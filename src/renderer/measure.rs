@@ -3,21 +3,26 @@
 use std::time::Duration;
 
 use crate::frame::FrameNumber;
-use crate::process::ChainTimes;
-use crate::timing::FrameRecord;
+use crate::process::KernelTime;
+use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan};
 use crate::vulkan::{Calibration, Device, host_ns};
 
-use super::{Error, InFlight, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START};
+use super::{Error, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START, Schedule};
 
 /// The host's clock, and the device's beside it.
 pub struct HostClock {
     origin_ns: u64,
     calibration: Option<Calibration>,
     last_present_ns: Option<u64>,
+    /// When memory was looked at, and what was seen.
+    memory_used: Option<(u64, Option<u64>)>,
 }
 
 /// The clocks drift apart by parts in a million: after a second, by microseconds.
 const RECALIBRATE_AFTER_NS: u64 = 1_000_000_000;
+
+/// Asking how much memory is used takes some microseconds, and it changes seldom.
+const LOOK_AT_MEMORY_AFTER_NS: u64 = 250_000_000;
 
 impl HostClock {
     /// A clock from whose making on records count.
@@ -29,7 +34,24 @@ impl HostClock {
             origin_ns: host_ns(),
             calibration: device.calibrate()?,
             last_present_ns: None,
+            memory_used: None,
         })
+    }
+
+    /// Bytes of GPU memory that the process uses, looked at now and then.
+    fn memory_used(&mut self, device: &Device, instrument: Instrument) -> Option<u64> {
+        if !instrument.has_kernels() {
+            return None;
+        }
+        let now = host_ns();
+        match self.memory_used {
+            Some((seen_ns, used)) if now - seen_ns < LOOK_AT_MEMORY_AFTER_NS => used,
+            _ => {
+                let used = device.memory_used();
+                self.memory_used = Some((now, used));
+                used
+            }
+        }
     }
 
     fn recalibrate(&mut self, device: &Device) -> Result<(), Error> {
@@ -42,156 +64,180 @@ impl HostClock {
     }
 }
 
-/// Measures the host's spans of a frame, one after the other without a gap.
+/// Measures what the host does, one work after the other without a gap.
 pub(super) struct Stopwatch {
+    is_on: bool,
     start_ns: u64,
     last_ns: u64,
-    spans: FrameRecord,
+    laps: Vec<(HostWork, Interval)>,
 }
 
 impl Stopwatch {
-    pub(super) fn start(clock: &HostClock) -> Self {
+    pub(super) fn start(instrument: Instrument) -> Self {
         let now = host_ns();
-        let start = Duration::from_nanos(now - clock.origin_ns);
         Self {
+            is_on: instrument.has_parts(),
             start_ns: now,
             last_ns: now,
-            spans: FrameRecord {
-                start,
-                ..FrameRecord::default()
-            },
+            laps: Vec::new(),
         }
     }
 
-    fn lap_ms(&mut self) -> f64 {
-        let now = host_ns();
-        let span = (now - self.last_ns) as f64 * 1e-6;
-        self.last_ns = now;
-        span
-    }
-
-    pub(super) fn slot_wait(&mut self, waited_for: Option<FrameNumber>) {
-        self.spans.slot_wait_ms = self.lap_ms();
-        self.spans.waited_for_frame = waited_for.map(FrameNumber::value);
-    }
-
-    /// Leaves out what was done for the slot's previous frame.
-    pub(super) fn retired(&mut self) {
-        self.lap_ms();
-    }
-
-    pub(super) fn acquired(&mut self) {
-        self.spans.acquire_ms = Some(self.lap_ms());
-    }
-
-    pub(super) fn recorded(&mut self) {
-        self.spans.record_ms += self.lap_ms();
-    }
-
-    pub(super) fn submitted(&mut self) {
-        self.spans.submit_ms += self.lap_ms();
-    }
-
-    pub(super) fn presented(&mut self) {
-        self.spans.present_ms = Some(self.lap_ms());
+    /// What went on since the last lap, or since the start, was `work`.
+    pub(super) fn lap(&mut self, work: HostWork) {
+        if self.is_on {
+            let now = host_ns();
+            self.laps.push((work, Interval::new(self.last_ns, now)));
+            self.last_ns = now;
+        }
     }
 }
 
+/// A frame between its scene's submission and its retirement.
+pub(super) struct InFlight {
+    pub(super) frame: FrameNumber,
+    start_ns: u64,
+    waited_for: Option<FrameNumber>,
+    host: Vec<(HostWork, Interval)>,
+    /// The present call's begin.
+    presented_ns: u64,
+    between_presents_ms: Option<f64>,
+    /// Frames in flight when it was begun, itself included.
+    in_flight: usize,
+}
+
 impl InFlight {
-    /// Adds what showing the frame took after it had retired, where that is how frames are shown.
-    pub(super) fn add_present(&mut self, watch: &Stopwatch) {
-        if let (Some(present_ms), Some(more)) = (&mut self.record.present_ms, watch.spans.present_ms) {
-            *present_ms += more;
-        }
+    /// The host's time on some works, milliseconds; `None` where it did none of them.
+    fn host_ms(&self, works: &[HostWork]) -> Option<f64> {
+        let of_works = self.host.iter().filter(|(work, _)| works.contains(work));
+        of_works
+            .map(|(_, interval)| interval.milliseconds())
+            .reduce(|sum, time| sum + time)
     }
 }
 
 impl Renderer {
     /// Takes the next number for a frame in `slot`.
-    pub(super) fn begin_frame(&mut self, slot: usize, watch: &Stopwatch) -> FrameNumber {
+    pub(super) fn begin_frame(
+        &mut self,
+        slot: usize,
+        watch: &Stopwatch,
+        waited_for: Option<FrameNumber>,
+    ) -> FrameNumber {
         let frame = self.last_frame.next();
         self.last_frame = frame;
-        let record = FrameRecord {
-            frame: frame.value(),
-            ..watch.spans.clone()
-        };
+        let others = self.slots.iter().filter(|slot| slot.in_flight.is_some()).count();
         self.slots[slot].in_flight = Some(InFlight {
             frame,
-            record,
             start_ns: watch.start_ns,
+            waited_for,
+            host: Vec::new(),
+            presented_ns: watch.start_ns,
+            between_presents_ms: None,
+            in_flight: others + 1,
         });
         frame
     }
 
-    /// Keeps the spans up to the scene's submission.
-    pub(super) fn keep_spans(&mut self, slot: usize, watch: &Stopwatch) {
-        if let Some(InFlight { frame, record, .. }) = &mut self.slots[slot].in_flight {
-            *record = FrameRecord {
-                frame: frame.value(),
-                ..watch.spans.clone()
-            };
+    /// Adds what the host did for the slot's frame.
+    pub(super) fn keep_laps(&mut self, slot: usize, watch: Stopwatch) {
+        if let Some(in_flight) = &mut self.slots[slot].in_flight {
+            in_flight.host.extend(watch.laps);
         }
     }
 
-    /// Adds the spans of the present's record, submission and call.
-    pub(super) fn add_spans(&mut self, slot: usize, watch: &Stopwatch) {
-        let has_call = self.presenter.has_present_call();
-        // The present call begins where the submission ended.
-        let present_ms = watch.spans.present_ms.unwrap_or_default();
-        let called_ns = watch.last_ns - (present_ms * 1e6) as u64;
-        let before = self.clock.last_present_ns.replace(called_ns);
-        if let Some(InFlight { record, start_ns, .. }) = &mut self.slots[slot].in_flight {
-            record.until_present_ms = (called_ns - *start_ns) as f64 * 1e-6;
-            record.record_ms += watch.spans.record_ms;
-            record.submit_ms += watch.spans.submit_ms;
-            record.present_ms = watch.spans.present_ms.filter(|_| has_call);
-            record.acquire_ms = record.acquire_ms.filter(|_| has_call);
-            record.between_presents_ms = before.map(|before| (called_ns - before) as f64 * 1e-6);
+    /// Keeps when the slot's frame was handed to the presenter.
+    pub(super) fn note_present(&mut self, slot: usize) {
+        let now = host_ns();
+        let before = self.clock.last_present_ns.replace(now);
+        if let Some(in_flight) = &mut self.slots[slot].in_flight {
+            in_flight.presented_ns = now;
+            in_flight.between_presents_ms = before.map(|before| (now - before) as f64 * 1e-6);
         }
     }
 
-    /// Adds a wait for the frame itself.
-    pub(super) fn add_wait(&mut self, slot: usize, watch: &Stopwatch) {
-        if let Some(InFlight { record, .. }) = &mut self.slots[slot].in_flight {
-            record.slot_wait_ms += watch.spans.slot_wait_ms;
-            record.waited_for_frame = watch.spans.waited_for_frame;
+    /// Keeps that the host waited for the slot's frame itself.
+    pub(super) fn note_wait_for_frame(&mut self, slot: usize) {
+        if let Some(in_flight) = &mut self.slots[slot].in_flight {
+            in_flight.waited_for = Some(in_flight.frame);
         }
     }
 
     /// Completes the record of a retired frame from the GPU's stamps. Reads only what is there: nothing waits.
-    pub(super) fn measure(&mut self, slot: usize, in_flight: InFlight) -> Result<(), Error> {
-        let InFlight {
-            frame,
-            mut record,
-            start_ns,
-        } = in_flight;
+    pub(super) fn measure(&mut self, slot: usize, in_flight: InFlight, shown_ms: f64) -> Result<(), Error> {
+        let mut record = self.host_record(&in_flight, shown_ms);
         let timestamps = self.slots[slot].timestamps.as_mut();
         let stamps = timestamps.map_or(Vec::new(), |timestamps| {
             let stamps = timestamps.read();
             timestamps.reset();
             stamps
         });
-        let stamp = |index: u32| stamps.get(index as usize).copied().flatten();
+        let interval = |from: u32, to: u32| {
+            let stamp = |index: u32| stamps.get(index as usize).copied().flatten();
+            Some(Interval::new(stamp(from)?, stamp(to)?))
+        };
         let chain = self.processor.times(slot);
-        fill_gpu_spans(&mut record, stamp, &chain);
+        record.spans = FrameSpans {
+            host: in_flight.host,
+            scene: interval(SCENE_START, SCENE_END),
+            chain: chain.interval,
+            kernels: chain
+                .interval
+                .map_or(Vec::new(), |interval| kernel_spans(interval, &chain.kernels)),
+            present: interval(PRESENT_START, PRESENT_END),
+            in_flight: in_flight.in_flight,
+            memory_used: self.clock.memory_used(&self.device, self.settings.instrument),
+            calibration: self.clock.calibration,
+        };
+        fill_gpu_spans(&mut record, chain.chain_ms);
         let chain_busy_ms = if self.processor.is_on_gpu() {
             record.chain_ms
         } else {
             Some(0.0)
         };
         record.gpu_busy_ms = sum([record.scene_ms, chain_busy_ms, record.present_gpu_ms]);
-
-        let since_start = |stamp: Option<u64>| {
-            let host = self.clock.calibration?.host_from_device(stamp?);
-            Some(signed_ms(start_ns, host))
-        };
-        record.gpu_latency_ms = since_start(stamp(SCENE_START));
-        record.latency_ms = since_start(stamp(PRESENT_END));
+        fill_latencies(&mut record, in_flight.start_ns);
         record.kernels_ms = vec![None; self.settings.effects];
-        for (effect, milliseconds) in chain.effects {
-            record.kernels_ms[effect] = milliseconds;
+        for KernelTime {
+            effect,
+            since_start_ns: [from, to],
+            ..
+        } in chain.kernels
+        {
+            *record.kernels_ms[effect].get_or_insert(0.0) += (to - from) * 1e-6;
         }
         self.clock.recalibrate(&self.device)?;
+        self.read_tags(slot, in_flight.frame);
+        self.finished.push(record);
+        Ok(())
+    }
+
+    /// What the host did, in the record's sums.
+    fn host_record(&self, in_flight: &InFlight, shown_ms: f64) -> FrameRecord {
+        use HostWork as Work;
+        let has_call = self.presenter.has_present_call();
+        let is_serial = self.settings.schedule == Schedule::Serial;
+        // At the end of a run frames are waited for too, but not to begin another one.
+        let waits = &[Work::WaitForSlot, Work::WaitForFrame][..=usize::from(is_serial)];
+        FrameRecord {
+            frame: in_flight.frame.value(),
+            start: Duration::from_nanos(in_flight.start_ns - self.clock.origin_ns),
+            until_present_ms: (in_flight.presented_ns - in_flight.start_ns) as f64 * 1e-6,
+            between_presents_ms: in_flight.between_presents_ms,
+            slot_wait_ms: in_flight.host_ms(waits),
+            waited_for_frame: in_flight.waited_for.map(FrameNumber::value),
+            acquire_ms: in_flight.host_ms(&[Work::Acquire]).filter(|_| has_call),
+            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordPresent]),
+            submit_ms: in_flight.host_ms(&[Work::SubmitScene, Work::EnqueueChain, Work::SubmitPresent]),
+            present_ms: in_flight
+                .host_ms(&[Work::Present])
+                .filter(|_| has_call)
+                .map(|present_ms| present_ms + shown_ms),
+            ..FrameRecord::default()
+        }
+    }
+
+    fn read_tags(&mut self, slot: usize, frame: FrameNumber) {
         if let Some(check) = &mut self.tag_check {
             let result = check.read(slot);
             check.reset(slot);
@@ -201,18 +247,45 @@ impl Renderer {
                 self.tags.mismatches.push((frame, result));
             }
         }
-        self.finished.push(record);
-        Ok(())
     }
 }
 
-fn fill_gpu_spans(record: &mut FrameRecord, stamp: impl Fn(u32) -> Option<u64>, chain: &ChainTimes) {
-    let span = |from: Option<u64>, to: Option<u64>| Some(signed_ms(from?, to?));
-    record.scene_ms = span(stamp(SCENE_START), stamp(SCENE_END));
-    record.handover_to_cuda_ms = span(stamp(SCENE_END), chain.start_ns);
-    record.chain_ms = chain.chain_ms;
-    record.handover_to_vulkan_ms = span(chain.end_ns, stamp(PRESENT_START));
-    record.present_gpu_ms = span(stamp(PRESENT_START), stamp(PRESENT_END));
+/// The launches on the device's clock, none outside of the chain: its stamps are taken by other means than its kernels' times.
+fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> Vec<KernelSpan> {
+    let on_device = |since_start_ns: f64| (chain.start_ns + since_start_ns.round() as u64).min(chain.end_ns);
+    let span = |kernel: &KernelTime| KernelSpan {
+        effect: kernel.effect,
+        pass: kernel.pass,
+        interval: Interval::new(on_device(kernel.since_start_ns[0]), on_device(kernel.since_start_ns[1])),
+        bytes: kernel.bytes,
+    };
+    kernels.iter().map(span).collect()
+}
+
+/// The GPU's spans of a frame, from its intervals.
+fn fill_gpu_spans(record: &mut FrameRecord, chain_ms: Option<f64>) {
+    let FrameSpans {
+        scene, chain, present, ..
+    } = record.spans;
+    let gap = |before: Option<Interval>, after: Option<Interval>| Some(signed_ms(before?.end_ns, after?.start_ns));
+    record.scene_ms = scene.map(Interval::milliseconds);
+    record.handover_to_cuda_ms = gap(scene, chain);
+    record.chain_ms = chain_ms;
+    record.handover_to_vulkan_ms = gap(chain, present);
+    record.present_gpu_ms = present.map(Interval::milliseconds);
+}
+
+/// From the frame's start on the host to instants on the GPU.
+fn fill_latencies(record: &mut FrameRecord, start_ns: u64) {
+    let FrameSpans {
+        scene,
+        present,
+        calibration,
+        ..
+    } = record.spans;
+    let since_start = |stamp: Option<u64>| Some(signed_ms(start_ns, calibration?.host_from_device(stamp?)));
+    record.gpu_latency_ms = since_start(scene.map(|scene| scene.start_ns));
+    record.latency_ms = since_start(present.map(|present| present.end_ns));
 }
 
 /// From one instant to another, milliseconds; negative when they are the other way round.
@@ -230,15 +303,11 @@ mod tests {
 
     #[test]
     fn gpu_spans_follow_one_another_and_lack_only_what_was_not_stamped() {
-        let stamps = [Some(1_000_000), Some(3_000_000), Some(9_000_000), Some(9_500_000)];
-        let chain = ChainTimes {
-            start_ns: Some(3_155_000),
-            end_ns: Some(8_845_000),
-            chain_ms: Some(5.69),
-            effects: Vec::new(),
-        };
         let mut record = FrameRecord::default();
-        fill_gpu_spans(&mut record, |index| stamps[index as usize], &chain);
+        record.spans.scene = Some(Interval::new(1_000_000, 3_000_000));
+        record.spans.chain = Some(Interval::new(3_155_000, 8_845_000));
+        record.spans.present = Some(Interval::new(9_000_000, 9_500_000));
+        fill_gpu_spans(&mut record, Some(5.69));
         assert_eq!(record.scene_ms, Some(2.0));
         assert_eq!(record.handover_to_cuda_ms, Some(0.155));
         assert_eq!(record.handover_to_vulkan_ms, Some(0.155));
@@ -247,13 +316,25 @@ mod tests {
         assert!((total - 8.5).abs() < 1e-9, "{total}");
 
         // Clocks that could not be related: the chain is known, the hand-overs are not.
-        let unrelated = ChainTimes {
-            start_ns: None,
-            end_ns: None,
-            ..chain
-        };
-        fill_gpu_spans(&mut record, |index| stamps[index as usize], &unrelated);
+        record.spans.chain = None;
+        fill_gpu_spans(&mut record, Some(5.69));
         assert_eq!((record.handover_to_cuda_ms, record.handover_to_vulkan_ms), (None, None));
         assert_eq!(record.chain_ms, Some(5.69));
+    }
+
+    #[test]
+    fn kernels_stay_in_their_chain() {
+        let kernel = |from, to| KernelTime {
+            effect: 0,
+            pass: 0,
+            since_start_ns: [from, to],
+            bytes: 0,
+        };
+        let spans = kernel_spans(
+            Interval::new(1_000, 2_000),
+            &[kernel(0.0, 300.4), kernel(300.4, 1_020.0)],
+        );
+        let intervals: Vec<_> = spans.iter().map(|span| span.interval).collect();
+        assert_eq!(intervals, [Interval::new(1_000, 1_300), Interval::new(1_300, 2_000)]);
     }
 }

@@ -10,7 +10,7 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::present::{PresentPass, Presenter};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
-use crate::timing::FrameRecord;
+use crate::timing::{FrameRecord, Instrument};
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::transfer::copy_to_buffer;
 use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, ResultExt, TimestampPool};
@@ -30,6 +30,8 @@ pub struct Settings {
     pub effects: usize,
     /// Every texel of every processed frame is compared on the GPU with what the scene `none` wrote.
     pub check_tags: bool,
+    /// How much is measured.
+    pub instrument: Instrument,
     /// The chain that the tags go through is `complement`.
     pub check_complement: bool,
 }
@@ -77,7 +79,10 @@ impl Renderer {
                 Ok(Slot {
                     scene_commands: pool(device.scene_queue, "scene")?,
                     present_commands: pool(present_queue, "present")?,
-                    timestamps: TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
+                    timestamps: match settings.instrument {
+                        Instrument::Off => None,
+                        _ => TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
+                    },
                     in_flight: None,
                 })
             })
@@ -180,8 +185,7 @@ impl Renderer {
         // Oldest first, so that records come in the order of their frames.
         for age in 1..=self.slots.len() as u64 {
             let slot = ((self.last_frame.value() + age) % self.slots.len() as u64) as usize;
-            self.wait_for_slot(slot)?;
-            self.retire(slot)?;
+            self.wait_and_retire(slot)?;
         }
         Ok(())
     }

@@ -178,7 +178,7 @@ pub static COLUMNS: &[Column] = &[
         unit: Unit::Milliseconds,
         definition: "Host: waiting for the frame in `waited_for_frame` to retire; the host's only wait for the GPU.",
         present_mon: None,
-        read: |record, _| ms(Some(record.slot_wait_ms)),
+        read: |record, _| ms(record.slot_wait_ms),
     },
     Column {
         name: "acquire_ms",
@@ -192,14 +192,14 @@ pub static COLUMNS: &[Column] = &[
         unit: Unit::Milliseconds,
         definition: "Host: recording command buffers.",
         present_mon: None,
-        read: |record, _| ms(Some(record.record_ms)),
+        read: |record, _| ms(record.record_ms),
     },
     Column {
         name: "submit_ms",
         unit: Unit::Milliseconds,
         definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass.",
         present_mon: None,
-        read: |record, _| ms(Some(record.submit_ms)),
+        read: |record, _| ms(record.submit_ms),
     },
     Column {
         name: "scene_ms",

@@ -21,11 +21,11 @@ fn full_record() -> FrameRecord {
         start: Duration::from_micros(1_016_500),
         until_present_ms: 1.875,
         between_presents_ms: Some(16.25),
-        slot_wait_ms: 1.0,
+        slot_wait_ms: Some(1.0),
         waited_for_frame: Some(4),
         acquire_ms: Some(0.5),
-        record_ms: 0.25,
-        submit_ms: 0.125,
+        record_ms: Some(0.25),
+        submit_ms: Some(0.125),
         present_ms: Some(0.0625),
         gpu_latency_ms: Some(2.0),
         scene_ms: Some(3.0),
@@ -36,6 +36,7 @@ fn full_record() -> FrameRecord {
         present_gpu_ms: Some(0.04),
         latency_ms: Some(5.7),
         gpu_busy_ms: Some(3.36),
+        ..FrameRecord::default()
     }
 }
 

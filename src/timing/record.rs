@@ -27,7 +27,7 @@ pub struct FrameRecord {
 
     /// Host: waiting until the slot's *previous* frame had retired (under the serial schedule: the frame itself). It is
     /// the only wait of the host for the GPU.
-    pub slot_wait_ms: f64,
+    pub slot_wait_ms: Option<f64>,
     /// Which frame [`slot_wait_ms`](Self::slot_wait_ms) waited for. `None` while the slot was never used before.
     ///
     /// Under the pipelined schedule it is smaller than [`frame`](Self::frame) in every record: the host never waits for
@@ -36,9 +36,9 @@ pub struct FrameRecord {
     /// Host: acquiring the presentable image. `None` where the presenter has none to acquire.
     pub acquire_ms: Option<f64>,
     /// Host: recording command buffers.
-    pub record_ms: f64,
+    pub record_ms: Option<f64>,
     /// Host: submitting the scene, enqueueing the kernel chain and submitting the present pass.
-    pub submit_ms: f64,
+    pub submit_ms: Option<f64>,
     /// Host: inside the present call. `None` where the presenter has no such call.
     pub present_ms: Option<f64>,
 
@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn sums_are_known_only_when_every_part_is() {
         let mut record = FrameRecord {
-            slot_wait_ms: 1.0,
-            record_ms: 0.5,
-            submit_ms: 0.25,
+            slot_wait_ms: Some(1.0),
+            record_ms: Some(0.5),
+            submit_ms: Some(0.25),
             scene_ms: Some(1.0),
             handover_to_cuda_ms: Some(0.125),
             chain_ms: Some(2.0),

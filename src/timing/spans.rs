@@ -15,6 +15,14 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// From two stamps. Stamps that are the other way round, by less than clocks can be told apart, are one instant.
+    pub fn new(start_ns: u64, end_ns: u64) -> Self {
+        Self {
+            start_ns,
+            end_ns: end_ns.max(start_ns),
+        }
+    }
+
     /// Its length, milliseconds.
     pub fn milliseconds(self) -> f64 {
         (self.end_ns - self.start_ns) as f64 * 1e-6

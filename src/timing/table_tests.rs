@@ -36,7 +36,7 @@ fn one_frame_has_no_frame_time_but_stages() {
     let mut history = History::new(&["blur"]);
     history.push(&FrameRecord {
         frame: 1,
-        record_ms: 0.5,
+        record_ms: Some(0.5),
         ..FrameRecord::default()
     });
     let table = summary_table(&history);

@@ -237,6 +237,30 @@ impl Barriers {
         )
     }
 
+    /// What was copied to the image will be read and written by a CUDA kernel in this queue, which has no stage of its own.
+    pub fn transfer_to_kernel(self, image: vk::Image) -> Self {
+        let from = (
+            Stage::TRANSFER,
+            Access::TRANSFER_WRITE,
+            Layout::TRANSFER_DST_OPTIMAL,
+            SAME,
+        );
+        let access = Access::MEMORY_READ | Access::MEMORY_WRITE;
+        self.push(image, from, (Stage::ALL_COMMANDS, access, Layout::GENERAL, SAME))
+    }
+
+    /// What a CUDA kernel in this queue wrote will be copied from.
+    pub fn kernel_to_transfer(self, image: vk::Image) -> Self {
+        let from = (Stage::ALL_COMMANDS, Access::MEMORY_WRITE, Layout::GENERAL, SAME);
+        let to = (
+            Stage::TRANSFER,
+            Access::TRANSFER_READ,
+            Layout::TRANSFER_SRC_OPTIMAL,
+            SAME,
+        );
+        self.push(image, from, to)
+    }
+
     /// The screen image, written by the present pass, will be copied from, in TRANSFER_SRC_OPTIMAL. Nothing is lost by
     /// leaving GENERAL: the next frame of the slot discards the contents.
     pub fn screen_to_transfer(self, image: vk::Image) -> Self {

@@ -64,8 +64,11 @@ pub struct Device {
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
     /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
     pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
+    /// The request said `kernels_in_queue`.
+    pub(super) has_kernels_in_queue: bool,
     /// `vkGetCalibratedTimestampsEXT` where the device has it. (Every driver with the KHR spelling has this one too.)
     pub calibrated_timestamps: Option<ext::calibrated_timestamps::Device>,
+    pub(super) has_memory_budget: bool,
     names: Option<ext::debug_utils::Device>,
     /// The instance outlives the device.
     pub instance: Arc<Instance>,
@@ -92,6 +95,10 @@ impl Device {
         let calibrated = can_calibrate(instance, &physical);
         if calibrated {
             extensions.push(ext::calibrated_timestamps::NAME);
+        }
+        let has_memory_budget = physical.has_extension(ext::memory_budget::NAME);
+        if has_memory_budget {
+            extensions.push(ext::memory_budget::NAME);
         }
 
         let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
@@ -154,7 +161,9 @@ impl Device {
             external_semaphore_fd: request
                 .export
                 .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
+            has_kernels_in_queue: request.kernels_in_queue,
             calibrated_timestamps: calibrated.then(|| ext::calibrated_timestamps::Device::new(&instance.raw, &raw)),
+            has_memory_budget,
             names: instance
                 .has_debug_utils
                 .then(|| ext::debug_utils::Device::new(&instance.raw, &raw)),
@@ -283,7 +292,7 @@ fn choose_present_queue(physical: &PhysicalDevice, scene: QueueFamily, request: 
     }
 }
 
-/// The device reads its own clock and CLOCK_MONOTONIC together.
+/// The device reads its own clock and CLOCK_MONOTONIC_RAW together.
 fn can_calibrate(instance: &Instance, physical: &PhysicalDevice) -> bool {
     if !physical.has_extension(ext::calibrated_timestamps::NAME) {
         return false;
@@ -291,7 +300,7 @@ fn can_calibrate(instance: &Instance, physical: &PhysicalDevice) -> bool {
     let functions = ext::calibrated_timestamps::Instance::new(&instance.entry, &instance.raw);
     // SAFETY: the device has the extension.
     let domains = unsafe { functions.get_physical_device_calibrateable_time_domains(physical.raw) }.unwrap_or_default();
-    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC]
+    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC_RAW]
         .iter()
         .all(|domain| domains.contains(domain))
 }

@@ -43,6 +43,14 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// The validation layer has something to say.
+    #[error("the validation layer counted {errors} errors; the first: {first}")]
+    Validation {
+        /// How many.
+        errors: u64,
+        /// The layer's text of the first.
+        first: String,
+    },
     /// A call failed.
     #[error("{what}: {result}{}", hint(*.result))]
     Call {

@@ -122,6 +122,26 @@ impl Instance {
             .map(|(index, raw)| PhysicalDevice::describe(self, index, raw))
             .collect()
     }
+
+    /// Ends a run: nothing that the validation layer calls an error may have happened. Without the layer nothing is known to.
+    ///
+    /// # Errors
+    /// [`Error::Validation`].
+    pub fn check_validation(&self) -> Result<(), Error> {
+        let Some(log) = &self.validation else {
+            return Ok(());
+        };
+        let counts = log.counts();
+        tracing::debug!("validation: {counts:?}");
+        if counts.errors == 0 {
+            return Ok(());
+        }
+        let first = log.first_error().unwrap_or_default();
+        Err(Error::Validation {
+            errors: counts.errors,
+            first,
+        })
+    }
 }
 
 impl Drop for Instance {

@@ -19,6 +19,24 @@ pub struct QueueFamily {
     pub timestamp_valid_bits: u32,
 }
 
+/// By what Windows knows a GPU until the next start: `VkPhysicalDeviceIDProperties::deviceLUID` and `deviceNodeMask`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Luid {
+    /// The locally unique identifier, in the bytes of Windows' `LUID`.
+    pub bytes: [u8; 8],
+    /// The bit of this GPU among those of a linked adapter.
+    pub node_mask: u32,
+}
+
+impl Luid {
+    fn of(id: &vk::PhysicalDeviceIDProperties<'_>) -> Option<Self> {
+        (id.device_luid_valid == vk::TRUE).then_some(Self {
+            bytes: id.device_luid,
+            node_mask: id.device_node_mask,
+        })
+    }
+}
+
 /// `VkPhysicalDevice` and what it says of itself.
 #[derive(Debug, Clone)]
 pub struct PhysicalDevice {
@@ -34,6 +52,8 @@ pub struct PhysicalDevice {
     pub api_version: u32,
     /// `VkPhysicalDeviceIDProperties::deviceUUID`; equal to CUDA's `cuDeviceGetUuid` for the same GPU.
     pub uuid: [u8; 16],
+    /// Its LUID; `None` where `deviceLUIDValid` is false, as it is with drivers on Linux.
+    pub luid: Option<Luid>,
     /// The driver's name and its own version text.
     pub driver: String,
     /// Which driver it is, for what one driver alone does differently.
@@ -74,6 +94,7 @@ impl PhysicalDevice {
             device_type: properties.device_type,
             api_version: properties.api_version,
             uuid: id.device_uuid,
+            luid: Luid::of(&id),
             driver: format!(
                 "{} {}",
                 text(driver.driver_name_as_c_str()),
@@ -208,6 +229,7 @@ impl PhysicalDevice {
             device_type,
             api_version: vk::API_VERSION_1_3,
             uuid,
+            luid: None,
             driver: String::new(),
             driver_id: vk::DriverId::default(),
             limits: vk::PhysicalDeviceLimits::default(),
@@ -222,6 +244,19 @@ impl PhysicalDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_luid_is_taken_only_where_the_driver_calls_it_valid() {
+        let id = vk::PhysicalDeviceIDProperties::default()
+            .device_luid([1, 2, 3, 4, 5, 6, 7, 8])
+            .device_node_mask(2);
+        assert_eq!(Luid::of(&id), None);
+        let luid = Luid {
+            bytes: [1, 2, 3, 4, 5, 6, 7, 8],
+            node_mask: 2,
+        };
+        assert_eq!(Luid::of(&id.device_luid_valid(true)), Some(luid));
+    }
 
     #[test]
     fn ticks_become_nanoseconds_without_rounding() {

@@ -1,7 +1,10 @@
-//! Copies out of an image: to a presentable image, to a buffer that the host reads.
+//! Copies between images and buffers, and what else transfers write. Barriers around them are the caller's.
+
+use std::ops::Range;
 
 use ash::vk;
 
+use super::ownership::ImagePart;
 use super::{Buffer, Device, Image};
 
 const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
@@ -44,19 +47,90 @@ pub fn blit(
 
 /// Copies all of `source` (TRANSFER_SRC_OPTIMAL) to the start of `target`, row after row without gaps.
 pub fn copy_to_buffer(device: &Device, commands: vk::CommandBuffer, source: &Image, target: &Buffer) {
+    image_to_buffer(device, commands, source.raw, source.description.extent, target.raw);
+}
+
+/// Copies level 0 of layer 0 of an image (TRANSFER_SRC_OPTIMAL) to the start of `target`, row after row without gaps.
+pub fn image_to_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    image: vk::Image,
+    extent: vk::Extent2D,
+    target: vk::Buffer,
+) {
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
-        .image_extent(source.description.extent.into())];
+        .image_extent(extent.into())];
+    regions_to_buffer(device, commands, image, target, &region);
+}
+
+/// Copies regions of an image (TRANSFER_SRC_OPTIMAL) to where they lie in `target`.
+pub fn regions_to_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    image: vk::Image,
+    target: vk::Buffer,
+    regions: &[vk::BufferImageCopy],
+) {
+    let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
     // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
     unsafe {
-        device.raw.cmd_copy_image_to_buffer(
-            commands,
-            source.raw,
-            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-            target.raw,
-            &region,
-        );
-    }
+        device
+            .raw
+            .cmd_copy_image_to_buffer(commands, image, layout, target, regions)
+    };
+}
+
+/// Copies regions of an image (TRANSFER_DST_OPTIMAL) from where they lie in `source`.
+pub fn regions_from_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    source: vk::Buffer,
+    image: vk::Image,
+    regions: &[vk::BufferImageCopy],
+) {
+    let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
+    unsafe {
+        device
+            .raw
+            .cmd_copy_buffer_to_image(commands, source, image, layout, regions)
+    };
+}
+
+/// Gives all texels of a part of an image (TRANSFER_DST_OPTIMAL) one value.
+pub fn clear(device: &Device, commands: vk::CommandBuffer, (image, range): ImagePart, color: vk::ClearColorValue) {
+    let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+    // SAFETY: the caller's command buffer is recording, and the image lives as long as it may run (V2).
+    unsafe {
+        device
+            .raw
+            .cmd_clear_color_image(commands, image, layout, &color, &[range])
+    };
+}
+
+/// Writes `word` to all of bytes `range` of a buffer: multiples of 4.
+pub fn fill(device: &Device, commands: vk::CommandBuffer, buffer: vk::Buffer, range: Range<u64>, word: u32) {
+    let size = range.end - range.start;
+    // SAFETY: the caller's command buffer is recording, and the buffer lives as long as it may run (V2).
+    unsafe { device.raw.cmd_fill_buffer(commands, buffer, range.start, size, word) };
+}
+
+/// Copies `size` bytes from a place in one buffer to a place in another.
+pub fn copy_buffer(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    (source, from): (vk::Buffer, u64),
+    (target, to): (vk::Buffer, u64),
+    size: u64,
+) {
+    let region = vk::BufferCopy::default().src_offset(from).dst_offset(to);
+    // SAFETY: the caller's command buffer is recording, and both buffers live as long as it may run (V2).
+    unsafe {
+        device
+            .raw
+            .cmd_copy_buffer(commands, source, target, &[region.size(size)])
+    };
 }
 
 /// Copies rows without gaps from the start of `source` to all of `target` (TRANSFER_DST_OPTIMAL).
@@ -64,16 +138,7 @@ pub fn copy_from_buffer(device: &Device, commands: vk::CommandBuffer, source: vk
     let region = [vk::BufferImageCopy::default()
         .image_subresource(LAYERS)
         .image_extent(target.description.extent.into())];
-    // SAFETY: the caller's command buffer is recording, and image and buffer live as long as it may run (V2).
-    unsafe {
-        device.raw.cmd_copy_buffer_to_image(
-            commands,
-            source,
-            target.raw,
-            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
-            &region,
-        );
-    }
+    regions_from_buffer(device, commands, source, target.raw, &region);
 }
 
 fn corners(extent: vk::Extent2D) -> [vk::Offset3D; 2] {

@@ -16,13 +16,14 @@ pub struct MissingReference {
     pub entry: String,
 }
 
-/// Runs all launches of a plan, from `color` to `processed`, and says how long each effect took, by catalogue index in
-/// the order they ran. Nothing is written if a kernel has no reference.
+/// Runs all launches of a plan, from `color` to `processed`, and says when each began and ended, since the start. Nothing is
+/// written if a kernel has no reference.
 pub fn run(
     plan: &Plan,
     images: &mut HostImages,
     frame: &FrameParameters,
-) -> Result<Vec<(usize, Duration)>, MissingReference> {
+) -> Result<Vec<[Duration; 2]>, MissingReference> {
+    let started = Instant::now();
     let find = |entry: &str| {
         super::of(entry).ok_or_else(|| MissingReference {
             entry: entry.to_owned(),
@@ -43,9 +44,9 @@ pub fn run(
         scratch.images[index].resize(width as usize * height as usize * 4, f16::ZERO);
     }
 
-    let mut times: Vec<(usize, Duration)> = Vec::new();
+    let mut times = Vec::with_capacity(plan.launches.len());
     for (launch, reference) in plan.launches.iter().zip(references) {
-        let started = Instant::now();
+        let began = started.elapsed();
         let extent = plan.extent_of(launch.destination, images.extent);
         // The destination is taken out while it is written, since the others are read meanwhile.
         let mut taken = match launch.destination {
@@ -94,10 +95,7 @@ pub fn run(
         if let ImageId::Scratch(index) = launch.destination {
             scratch.images[index] = taken;
         }
-        match times.last_mut() {
-            Some((effect, time)) if *effect == launch.effect => *time += started.elapsed(),
-            _ => times.push((launch.effect, started.elapsed())),
-        }
+        times.push([began, started.elapsed()]);
     }
     Ok(times)
 }

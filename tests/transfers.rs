@@ -1,0 +1,123 @@
+//! What transfers write is what is read back, under the validation layer, on any Vulkan device.
+#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+
+use std::sync::Arc;
+
+use handover::vulkan::barrier::{Barriers, transfer_to_host};
+use handover::vulkan::ownership::{discard_for_copies, keep_for_copies};
+use handover::vulkan::transfer::{clear, copy_buffer, fill, image_to_buffer, regions_from_buffer, regions_to_buffer};
+use handover::vulkan::{
+    Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Error, Image, ImageDescription, Instance,
+    InstanceRequest, QueueKernel, vk,
+};
+use vk::{BufferUsageFlags as BufferUsage, ImageUsageFlags as ImageUsage};
+
+const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
+const BYTES: u64 = 8 * 4 * 4;
+
+fn device() -> Arc<Device> {
+    let request = InstanceRequest {
+        validate: true,
+        ..InstanceRequest::default()
+    };
+    let instance = Instance::new(&request).unwrap_or_else(|error| panic!("{error}\nscripts/test installs it"));
+    let physical = instance.physical_devices().unwrap();
+    let physical = physical.into_iter().find(|physical| physical.missing(&[]).is_empty());
+    Device::new(&instance, physical.unwrap(), &DeviceRequest::default()).unwrap()
+}
+
+fn buffer(device: &Arc<Device>, memory: BufferMemory) -> Buffer {
+    let usage = BufferUsage::TRANSFER_SRC | BufferUsage::TRANSFER_DST;
+    Buffer::new(device, BYTES, usage, memory, "test").unwrap()
+}
+
+fn image(device: &Arc<Device>) -> Image {
+    let description = ImageDescription {
+        extent: EXTENT,
+        format: vk::Format::R32_UINT,
+        usage: ImageUsage::STORAGE | ImageUsage::TRANSFER_SRC | ImageUsage::TRANSFER_DST,
+    };
+    Image::new(device, description, "test").unwrap()
+}
+
+/// Runs what is recorded, and gives the words of `read_back`.
+fn words_after(device: &Arc<Device>, read_back: &Buffer, record: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
+    CommandPool::run_once(device, device.scene_queue, |commands| {
+        record(commands);
+        transfer_to_host(device, commands);
+    })
+    .unwrap();
+    device.instance.check_validation().unwrap();
+    bytemuck::pod_collect_to_vec(read_back.bytes())
+}
+
+#[test]
+fn a_filled_range_is_copied_to_the_place_asked_for() {
+    let device = device();
+    let (source, read_back) = (
+        buffer(&device, BufferMemory::Device),
+        buffer(&device, BufferMemory::ReadBack),
+    );
+    let words = words_after(&device, &read_back, |commands| {
+        fill(&device, commands, source.raw, 0..BYTES, 1);
+        keep_for_copies(&device, commands, source.raw);
+        fill(&device, commands, read_back.raw, 0..64, 7);
+        copy_buffer(&device, commands, (source.raw, 16), (read_back.raw, 64), BYTES - 64);
+    });
+    assert_eq!(words, [[7; 16], [1; 16]].concat());
+}
+
+#[test]
+fn a_cleared_image_is_read_back_whole() {
+    let device = device();
+    let (image, read_back) = (image(&device), buffer(&device, BufferMemory::ReadBack));
+    let words = words_after(&device, &read_back, |commands| {
+        discard_for_copies(&device, commands, (image.raw, COLOR));
+        clear(
+            &device,
+            commands,
+            (image.raw, COLOR),
+            vk::ClearColorValue { uint32: [9; 4] },
+        );
+        // The way of an image that a kernel in the queue changes, without one.
+        Barriers::new().transfer_to_kernel(image.raw).record(&device, commands);
+        Barriers::new().kernel_to_transfer(image.raw).record(&device, commands);
+        image_to_buffer(&device, commands, image.raw, EXTENT, read_back.raw);
+    });
+    assert_eq!(words, [9; 32]);
+}
+
+#[test]
+fn regions_lie_where_they_say() {
+    let device = device();
+    let mut upload = buffer(&device, BufferMemory::Upload);
+    let (image, read_back) = (image(&device), buffer(&device, BufferMemory::ReadBack));
+    let numbers: Vec<u32> = (0..32).collect();
+    upload.bytes_mut().copy_from_slice(bytemuck::cast_slice(&numbers));
+    // Two halves, one above the other, which change places on the way back.
+    let half = |row: i32, offset| {
+        let layers = vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR);
+        vk::BufferImageCopy::default()
+            .buffer_offset(offset)
+            .image_subresource(layers.layer_count(1))
+            .image_offset(vk::Offset3D::default().y(row))
+            .image_extent(vk::Extent3D::default().width(8).height(2).depth(1))
+    };
+    let words = words_after(&device, &read_back, |commands| {
+        discard_for_copies(&device, commands, (image.raw, COLOR));
+        regions_from_buffer(&device, commands, upload.raw, image.raw, &[half(0, 0), half(2, 64)]);
+        Barriers::new().transfer_to_kernel(image.raw).record(&device, commands);
+        Barriers::new().kernel_to_transfer(image.raw).record(&device, commands);
+        regions_to_buffer(&device, commands, image.raw, read_back.raw, &[half(0, 64), half(2, 0)]);
+    });
+    assert_eq!(words, [&numbers[16..], &numbers[..16]].concat());
+}
+
+#[test]
+fn a_kernel_in_the_queue_of_a_device_without_them_is_refused() {
+    let device = device();
+    let Err(Error::Missing { missing, .. }) = QueueKernel::new(&device, &[], "nothing") else {
+        panic!("a device that was created without kernels in its queue took one");
+    };
+    assert!(missing[0].contains("kernels_in_queue"), "{missing:?}");
+}
