@@ -342,7 +342,7 @@ fn what_broke_is_cut_off() {
 fn the_systems_full_disk_is_reported_once_with_the_path() {
     let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
     let (mut table, mut trace) = (full(), full());
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = channel();
     let writer = thread::spawn(move || {
         let output = Output {
             table: &mut table,
