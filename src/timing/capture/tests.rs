@@ -295,7 +295,7 @@ fn a_full_disk_ends_the_writing_after_whole_frames() {
     let (row, packets) = block_of_first_frame();
     for (room, file) in [
         ((row + row / 2, usize::MAX), FRAMES_FILE),
-        ((usize::MAX, packets + packets / 2), TRACE_FILE),
+        ((usize::MAX, packets + 40), TRACE_FILE),
     ] {
         let outcome = outcome_with_room(room.0, room.1);
         let done = Progress {
