@@ -130,22 +130,31 @@ impl<'a> Parent<'a> {
         let message = [&self.pair.cuda.uuid[..], &size.to_ne_bytes()].concat();
         send_descriptors(&ours, &message, &[memory, rendered?, processed?]).context("send the descriptors")?;
 
+        let returned = self.frames();
+        if returned.is_err() {
+            // The child may wait for a frame that does not come.
+            child.kill()?;
+        }
+        let ended = child.wait()?;
+        returned.with_context(|| format!("the child ended with {ended}"))?;
+        ensure!(ended.success(), "the child ended with {ended}");
+        self.pair.finish()
+    }
+
+    /// One frame at a time: the subject is the other process, not the pace.
+    fn frames(&self) -> anyhow::Result<()> {
         for frame in 1..=FRAMES {
             self.submit(frame)?;
-            // One frame at a time: the subject is the other process, not the pace.
             if self.retired.wait(frame, LIMIT)? == TimelineWait::TimedOut {
                 self.processed.signal(frame)?;
                 self.pair.device.wait_idle()?;
-                let ended = child.wait()?;
-                anyhow::bail!("frame {frame} did not come back from the child, which ended with {ended}");
+                anyhow::bail!("frame {frame} did not come back from the child");
             }
             let expected = |place| frame as u32 * 65536 + place;
             let place = |place| format!("frame {frame}, texel {place}");
             expect_words(self.texels.bytes(), expected, place)?;
         }
-        let ended = child.wait()?;
-        ensure!(ended.success(), "the child ended with {ended}");
-        self.pair.finish()
+        Ok(())
     }
 
     /// Fills the image with the frame's number for the child, and copies to the host what comes back.

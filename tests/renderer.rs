@@ -12,7 +12,7 @@ use handover::present::Offscreen;
 use handover::process::{ChainTimes, Error as ProcessError, HostProcessor, Job, Processor, SlotImages};
 use handover::renderer::{Error, Parts, Renderer, Schedule, Settings, View};
 use handover::scene::{self, Camera, SceneFrame, Target};
-use handover::timing::{ClockRelation, Instrument};
+use handover::timing::{ClockProof, Instrument};
 
 /// Longer than any test may take: whoever waits for it has waited for a frame that cannot come.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
@@ -57,8 +57,12 @@ impl Processor for Failing {
         self.inner.is_on_gpu()
     }
 
-    fn clock(&self) -> ClockRelation {
+    fn clock(&self) -> ClockProof {
         self.inner.clock()
+    }
+
+    fn prove_clock(&mut self) -> Result<ClockProof, ProcessError> {
+        self.inner.prove_clock()
     }
 
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, ProcessError> {

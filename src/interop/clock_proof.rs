@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cuda::{CudaContext, CudaStream, Stamps};
-use crate::timing::ClockRelation;
+use crate::cuda::{CudaContext, CudaStream, ResultExt, Stamps};
 use crate::timing::clock::Round;
-use crate::vulkan::{CommandPool, Device, Timeline, TimelineWait, TimestampPool};
+use crate::timing::{ClockProof, ClockRelation, ProvenBy};
+use crate::vulkan::{CommandPool, Device, Timeline, TimelineWait, TimestampPool, host_ns};
 
 use super::{Error, SharedTimeline};
 
@@ -16,11 +16,12 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs rounds of Vulkan stamp → semaphore → CUDA stamp → semaphore → Vulkan stamp, and bounds the clocks' offset.
 ///
-/// [`ClockRelation::Unrelated`] also when the queue has no timestamps, or when a round does not end: the first frame then
-/// does not end either, and its bounded wait says more.
-///
 /// Where it is proven that they are one clock, the times of both APIs in nanoseconds can be subtracted from each other: so the time
 /// of a hand-over can be told. It takes some 15 ms, with nothing else on the stream or the scene queue.
+///
+/// Where no offset fits all rounds, or the queue has no timestamps, the clocks are compared by way of the host's, which is coarser:
+/// [`ClockProof::by`] says so. There is no proof at all when a round does not end: the first frame then does not end either, and
+/// its bounded wait says more.
 ///
 /// ```no_run
 /// use handover::interop::prove_clock;
@@ -28,29 +29,55 @@ const LIMIT: Duration = Duration::from_secs(2);
 ///
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
 ///     let pair = Pair::open()??;
-///     let relation = prove_clock(&pair.device, &pair.context, &pair.stream)?;
-///     println!("{}: {relation:?}", pair.cuda.name);
+///     let proof = prove_clock(&pair.device, &pair.context, &pair.stream)?;
+///     println!("{}: {proof:?}", pair.cuda.name);
 ///     Ok(pair.finish()?)
 /// }
 /// ```
 ///
 /// # Errors
 /// A failed call.
-pub fn prove_clock(
-    device: &Arc<Device>,
-    context: &Arc<CudaContext>,
-    stream: &CudaStream,
-) -> Result<ClockRelation, Error> {
-    let Some(mut proof) = Proof::new(device, context)? else {
-        return Ok(ClockRelation::Unrelated);
-    };
-    let rounds = (1..=ROUNDS)
-        .map(|round| proof.round(stream, round))
-        .collect::<Result<Option<Vec<_>>, _>>();
-    if !matches!(rounds, Ok(Some(_))) {
-        proof.let_go()?;
+pub fn prove_clock(device: &Arc<Device>, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<ClockProof, Error> {
+    if let Some(mut proof) = Proof::new(device, context)? {
+        let rounds = (1..=ROUNDS)
+            .map(|round| proof.round(stream, round))
+            .collect::<Result<Option<Vec<_>>, _>>();
+        if !matches!(rounds, Ok(Some(_))) {
+            proof.let_go()?;
+        }
+        let Some(rounds) = rounds? else {
+            return Ok(ClockProof::NONE);
+        };
+        let proof = ClockProof::from_rounds(ProvenBy::Semaphores, &rounds);
+        if proof.relation != ClockRelation::Unrelated {
+            return Ok(proof);
+        }
     }
-    Ok(rounds?.map_or(ClockRelation::Unrelated, |rounds| ClockRelation::from_rounds(&rounds)))
+    prove_by_host(device, context, stream)
+}
+
+/// Rounds of the host's clock, read before a CUDA stamp is enqueued and after it is there.
+fn prove_by_host(device: &Device, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<ClockProof, Error> {
+    let mut stamps = Stamps::new(&Stamps::kernel(context)?, 1)?;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        // Calibrated in each round: the clocks drift apart.
+        let Some(calibration) = device.calibrate()? else {
+            return Ok(ClockProof::NONE);
+        };
+        stamps.clear(0);
+        let before = host_ns();
+        stamps.enqueue(stream, 0)?;
+        stream.synchronize().during(|| "wait for a stamp")?;
+        let after = host_ns();
+        let uncertain = calibration.deviation_ns;
+        rounds.extend(stamps.read(0).map(|between| Round {
+            before: calibration.device_from_host(before).saturating_sub(uncertain),
+            between,
+            after: calibration.device_from_host(after).saturating_add(uncertain),
+        }));
+    }
+    Ok(ClockProof::from_rounds(ProvenBy::HostClock, &rounds))
 }
 
 /// What the rounds need. Fields in drop order.

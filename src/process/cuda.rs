@@ -13,7 +13,7 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
 use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divided};
 use crate::scene::Target;
-use crate::timing::{ClockRelation, Interval};
+use crate::timing::{ClockProof, Interval};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
@@ -30,7 +30,7 @@ pub struct CudaProcessor {
     stamp_kernel: Function,
     extent: vk::Extent2D,
     withheld_from: Option<FrameNumber>,
-    clock: ClockRelation,
+    clock: ClockProof,
     description: String,
     device: Arc<Device>,
     /// All chains run on it, in the order of their frames.
@@ -201,8 +201,12 @@ impl Processor for CudaProcessor {
         true
     }
 
-    fn clock(&self) -> ClockRelation {
+    fn clock(&self) -> ClockProof {
         self.clock
+    }
+
+    fn prove_clock(&mut self) -> Result<ClockProof, Error> {
+        Ok(prove_clock(&self.device, &self.context, &self.stream)?)
     }
 
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
@@ -317,7 +321,7 @@ impl Processor for CudaProcessor {
             stamps.and_then(|stamps| stamps.read(slot * STAMPS + index))
         };
         let stamps = stamp(0).zip(stamp(1));
-        let on_device = |(start, end)| Some((self.clock.convert(start)?, self.clock.convert(end)?));
+        let on_device = |(start, end)| Some((self.clock.relation.convert(start)?, self.clock.relation.convert(end)?));
         ChainTimes {
             interval: stamps.and_then(on_device).map(|(start, end)| Interval::new(start, end)),
             chain_ms: stamps.map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),

@@ -12,7 +12,8 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::Launch;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::scene::Target;
-use crate::timing::{ClockRelation, Interval};
+use crate::timing::clock::Round;
+use crate::timing::{ClockProof, Interval, ProvenBy};
 use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
 use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
@@ -24,6 +25,7 @@ pub struct HostProcessor {
     worker: Worker,
     slots: Vec<Slot>,
     extent: vk::Extent2D,
+    clock: ClockProof,
     device: Arc<Device>,
 }
 
@@ -95,6 +97,7 @@ impl HostProcessor {
             },
             slots: Vec::new(),
             extent: vk::Extent2D::default(),
+            clock: clock_of_host(device)?,
             device: Arc::clone(device),
         })
     }
@@ -113,14 +116,12 @@ impl Processor for HostProcessor {
         false
     }
 
-    fn clock(&self) -> ClockRelation {
-        match self.device.calibrate() {
-            Ok(Some(calibration)) => ClockRelation::Corrected {
-                offset_ns: calibration.device_ns.wrapping_sub(calibration.host_ns).cast_signed(),
-                width_ns: calibration.deviation_ns.cast_signed(),
-            },
-            _ => ClockRelation::Unrelated,
-        }
+    fn clock(&self) -> ClockProof {
+        self.clock
+    }
+
+    fn prove_clock(&mut self) -> Result<ClockProof, Error> {
+        clock_of_host(&self.device)
     }
 
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
@@ -234,6 +235,20 @@ impl Processor for HostProcessor {
             .clone()
             .map(|reason| Error::Stopped { reason })
     }
+}
+
+/// The chain's clock is the host's, and that the device reads together with its own.
+fn clock_of_host(device: &Device) -> Result<ClockProof, Error> {
+    let Some(calibration) = device.calibrate()? else {
+        return Ok(ClockProof::NONE);
+    };
+    let (between, uncertain) = (calibration.host_ns, calibration.deviation_ns);
+    let round = Round {
+        before: calibration.device_ns.saturating_sub(uncertain),
+        between,
+        after: calibration.device_ns.saturating_add(uncertain),
+    };
+    Ok(ClockProof::from_rounds(ProvenBy::HostClock, &[round]))
 }
 
 /// Of an RGBA16F texel.

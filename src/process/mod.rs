@@ -15,7 +15,7 @@ use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::Plan;
 use crate::scene::{SceneTargets, Target};
-use crate::timing::{ClockRelation, Instrument, Interval};
+use crate::timing::{ClockProof, Instrument, Interval};
 use crate::{interop, vulkan};
 
 pub use cuda::CudaProcessor;
@@ -155,8 +155,14 @@ pub trait Processor {
     /// The chain runs on the GPU (and counts as GPU time).
     fn is_on_gpu(&self) -> bool;
 
-    /// How the chain's clock and the Vulkan device's are related.
-    fn clock(&self) -> ClockRelation;
+    /// How the chain's clock and the Vulkan device's are related, as it was found when the processor was made.
+    fn clock(&self) -> ClockProof;
+
+    /// Finds out again. The GPU and the chain are idle.
+    ///
+    /// # Errors
+    /// A failed call.
+    fn prove_clock(&mut self) -> Result<ClockProof, Error>;
 
     /// Makes the images of all slots for a new extent, in place of the old ones. The GPU and the chain are idle.
     ///

@@ -17,7 +17,7 @@ pub mod statistics;
 pub mod table;
 
 pub use capture::{Capture, CaptureError, Written};
-pub use clock::ClockRelation;
+pub use clock::{ClockProof, ClockRelation, ProvenBy};
 pub use frames_csv::Sheet;
 pub use history::History;
 pub use instrument::Instrument;

@@ -55,6 +55,9 @@ fn every_name_is_in_full() {
         history.push(&FrameRecord {
             frame,
             between_presents_ms: (frame > 1).then_some(10.0),
+            slot_wait_ms: Some(0.0),
+            record_ms: Some(0.0),
+            submit_ms: Some(0.0),
             scene_ms: Some(frame as f64),
             kernels_ms: vec![Some(0.25), None],
             ..FrameRecord::default()

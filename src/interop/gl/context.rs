@@ -15,6 +15,23 @@ use super::egl::{EglContext, first_device};
 use super::functions::{self, Functions, GetDevices, MemoryFunctions, SemaphoreFunctions, TimelineFunctions};
 
 /// An OpenGL context on one thread. Everything made on it keeps it alive.
+///
+/// CUDA guide, 4.19.1: which CUDA devices run a context, it is asked (`cuGLGetDevices`); which Vulkan device is the same GPU, the
+/// UUID says.
+///
+/// ```no_run
+/// use handover::interop::gl::Context;
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let driver = handover::cuda::Driver::load()?;
+///     println!("{}: {:?}", opengl.renderer(), opengl.cuda_devices(&driver)?);
+///     opengl.check_messages()?;
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct Context {
     gl: glow::Context,
     functions: Functions,
@@ -94,7 +111,7 @@ impl Context {
         }
     }
 
-    /// Collects what debug output says: what the program did wrong, and what makes it slow.
+    /// Collects what debug output says against the program.
     ///
     /// # Safety
     /// The context is current.
@@ -104,10 +121,10 @@ impl Context {
         unsafe {
             self.gl.enable(glow::DEBUG_OUTPUT);
             self.gl.enable(glow::DEBUG_OUTPUT_SYNCHRONOUS);
-            for severity in [glow::DEBUG_SEVERITY_NOTIFICATION, glow::DEBUG_SEVERITY_LOW] {
-                self.gl
-                    .debug_message_control(glow::DONT_CARE, glow::DONT_CARE, severity, &[], false);
-            }
+            let (gl, any) = (&self.gl, glow::DONT_CARE);
+            gl.debug_message_control(any, any, glow::DEBUG_SEVERITY_NOTIFICATION, &[], false);
+            // A driver calls every read-back slow.
+            gl.debug_message_control(any, glow::DEBUG_TYPE_PERFORMANCE, any, &[], false);
             self.gl.debug_message_callback(move |_, _, _, _, message| {
                 if let Ok(mut messages) = messages.lock() {
                     messages.push(message.to_owned());
@@ -162,7 +179,7 @@ impl Context {
         Ok(driver.devices.iter().filter(is_named).cloned().collect())
     }
 
-    /// What OpenGL's debug output holds against the program since the last look: errors, undefined behaviour, slow paths.
+    /// What OpenGL's debug output holds against the program since the last look: errors, undefined behaviour, what is not portable.
     /// Nothing for a context that was not made here.
     ///
     /// # Errors

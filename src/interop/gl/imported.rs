@@ -17,6 +17,27 @@ struct MemoryObject {
 }
 
 /// OpenGL's side of a shared image. Fields in drop order.
+///
+/// It holds the memory whichever API lets go first. Who may use it when, semaphores say: [`BinarySemaphore`](super::BinarySemaphore),
+/// [`ImportedTimeline`](super::ImportedTimeline).
+///
+/// ```no_run
+/// use handover::interop::gl::{Context, ImportedTexture};
+/// use handover::interop::{SharedFormat, SharedImage, SharedImageDescription};
+/// use handover::proof::Pair;
+/// use handover::vulkan::vk::{Extent2D, ImageUsageFlags};
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let (extent, usage) = (Extent2D { width: 640, height: 360 }, ImageUsageFlags::SAMPLED | ImageUsageFlags::TRANSFER_DST);
+///     let description = SharedImageDescription::new(SharedFormat::Rgba16Float, extent, usage);
+///     let image = SharedImage::new(&pair.device, &pair.context, description, "shared by three")?;
+///     let texture = ImportedTexture::new(&opengl, image.vulkan.export()?, &description)?;
+///     println!("OpenGL's name of it is {:?}", texture.raw);
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct ImportedTexture {
     /// The texture: 2-D, or a 2-D array where the image has several layers. Sampled unfiltered and clamped until the program says
     /// otherwise.
@@ -27,6 +48,24 @@ pub struct ImportedTexture {
 }
 
 /// OpenGL's side of a buffer in shared memory. Fields in drop order.
+///
+/// The memory may be Vulkan's ([`SharedMemory`](crate::interop::SharedMemory)) or CUDA's
+/// ([`CudaAllocation`](crate::interop::CudaAllocation)).
+///
+/// ```no_run
+/// use handover::interop::CudaAllocation;
+/// use handover::interop::gl::{Context, ImportedBuffer};
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let allocation = CudaAllocation::new(&pair.context, 4096)?;
+///     let vertices = ImportedBuffer::new(&opengl, allocation.export()?, 0, 4096)?;
+///     println!("CUDA's {:#x} is OpenGL's {:?}", allocation.address, vertices.raw);
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct ImportedBuffer {
     /// The buffer.
     pub raw: glow::Buffer,

@@ -49,6 +49,19 @@ pub(super) mod sealed {
 }
 
 /// A buffer object with a mutable data store.
+///
+/// ```no_run
+/// use handover::interop::gl::{Buffer, Context};
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let opengl = Context::headless(None)?;
+///     let mut vertices = Buffer::new(&opengl, 4096)?;
+///     vertices.resize(8192)?;
+///     assert!(vertices.resize(0).is_err());
+///     assert_eq!(vertices.size(), 8192);
+///     Ok(())
+/// }
+/// ```
 pub struct Buffer {
     /// Its name.
     pub raw: glow::Buffer,
@@ -57,6 +70,21 @@ pub struct Buffer {
 }
 
 /// A 2-D texture object with an immutable store.
+///
+/// ```no_run
+/// use handover::interop::SharedFormat;
+/// use handover::interop::gl::{Context, Texture};
+/// use handover::vulkan::vk::Extent2D;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let opengl = Context::headless(None)?;
+///     let extent = |width, height| Extent2D { width, height };
+///     let mut texture = Texture::new(&opengl, SharedFormat::Rgba16Float, extent(640, 360))?;
+///     texture.resize(extent(1280, 720))?;
+///     assert_eq!(texture.extent(), extent(1280, 720));
+///     Ok(())
+/// }
+/// ```
 pub struct Texture {
     /// Its name. [`Texture::resize`] gives it another one.
     pub raw: glow::Texture,

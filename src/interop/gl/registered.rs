@@ -62,9 +62,32 @@ impl Writes for WriteDiscard {}
 ///
 /// Dropping or [unregistering](Registered::unregister) it waits for the kernels that use it.
 ///
+/// ```no_run
+/// use handover::interop::gl::{Buffer, Context, ReadWrite, Registered};
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let vertices = Buffer::new(&opengl, 4096)?;
+///     let mut vertices = Registered::<_, ReadWrite>::new(&pair.context, vertices)?;
+///     for _frame in 0..60 {
+///         let mapped = vertices.map(&pair.stream)?;
+///         let address: u64 = *mapped.destination(); // an argument for `handover::cuda::launch`
+///         println!("CUDA has the vertices at {address:#x}");
+///         mapped.unmap()?;
+///         // OpenGL draws `vertices.object().raw`.
+///     }
+///     // Only what is not registered can be resized.
+///     let mut vertices = vertices.unregister();
+///     vertices.resize(8192)?;
+///     Ok(pair.finish()?)
+/// }
+/// ```
+///
 /// Nothing of a mapping survives its end, and the object is not to be had before:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0502
 /// # use handover::interop::gl::{Buffer, ReadWrite, Registered};
 /// # use handover::cuda::CudaStream;
 /// fn drawn_while_mapped(mut buffer: Registered<Buffer, ReadWrite>, stream: &std::sync::Arc<CudaStream>) {
@@ -74,7 +97,7 @@ impl Writes for WriteDiscard {}
 /// }
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// # use handover::interop::gl::{Buffer, ReadOnly, Registered};
 /// # use handover::cuda::CudaStream;
 /// fn written_though_read_only(mut buffer: Registered<Buffer, ReadOnly>, stream: &std::sync::Arc<CudaStream>) {
@@ -82,7 +105,7 @@ impl Writes for WriteDiscard {}
 /// }
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0596
 /// # use handover::interop::gl::{Buffer, ReadWrite, Registered};
 /// fn resized_while_registered(mut buffer: Registered<Buffer, ReadWrite>) {
 ///     buffer.object().resize(64).unwrap(); // error: behind a `&` reference

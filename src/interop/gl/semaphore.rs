@@ -93,6 +93,34 @@ impl Drop for Semaphore {
 }
 
 /// A binary semaphore that Vulkan, CUDA and OpenGL share: any of them signals an [`Idle`] one, any waits for an [`Armed`] one.
+///
+/// ```no_run
+/// use handover::interop::gl::{BinarySemaphore, Context};
+/// use handover::proof::Pair;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let semaphore = BinarySemaphore::new(&pair.device, &pair.context, &opengl, "to OpenGL")?;
+///     let semaphore = semaphore.signal_by_cuda(&pair.stream)?;
+///     let semaphore = semaphore.wait_by_opengl(&[])?;
+///     // What OpenGL is told here happens after what the stream was given before.
+///     let semaphore = semaphore.signal_by_opengl(&[])?;
+///     semaphore.wait_by_cuda(&pair.stream)?;
+///     Ok(pair.finish()?)
+/// }
+/// ```
+///
+/// Waiting for what nobody was made to signal does not compile:
+///
+/// ```compile_fail,E0599
+/// use handover::interop::Idle;
+/// use handover::interop::gl::BinarySemaphore;
+///
+/// fn wait_first(semaphore: BinarySemaphore<Idle>) {
+///     semaphore.wait_by_opengl(&[]);
+/// }
+/// ```
 pub struct BinarySemaphore<State> {
     // OpenGL's side goes first.
     opengl: Semaphore,
@@ -186,6 +214,24 @@ impl BinarySemaphore<Armed> {
 }
 
 /// OpenGL's side of an exported timeline (`GL_NV_timeline_semaphore`).
+///
+/// ```no_run
+/// use handover::interop::SharedTimeline;
+/// use handover::interop::gl::{Context, ImportedTimeline};
+/// use handover::proof::Pair;
+/// use handover::vulkan::Timeline;
+/// use std::time::Duration;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let pair = Pair::open()??;
+///     let opengl = Context::headless(Some(&pair.cuda.uuid))?;
+///     let timeline = Timeline::new(&pair.device, "drawn", true)?;
+///     let drawn = ImportedTimeline::new(&opengl, SharedTimeline::export(&pair.device, &timeline)?)?;
+///     drawn.signal(1, &[])?;
+///     println!("{:?}", timeline.wait(1, Duration::from_secs(1))?);
+///     Ok(pair.finish()?)
+/// }
+/// ```
 pub struct ImportedTimeline(Semaphore);
 
 impl ImportedTimeline {
