@@ -34,7 +34,7 @@ pub(crate) fn open_capture(folder: &Path, renderer: &mut Renderer, machine: &Mac
         scene_queue: queue(device.scene_queue.family),
         present_queue: has_present_queue.then(|| queue(device.present_queue.family)),
         processor: renderer.processor().description(),
-        clock: clock_text(renderer.processor().clock()),
+        clock: clock_text(renderer.processor().clock().relation),
         effects: catalogue().effects().iter().map(traced).collect(),
     };
     Capture::create(folder, sheet, &trace)
