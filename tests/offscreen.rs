@@ -49,7 +49,12 @@ fn without_a_display_a_picture_and_timings_are_kept_in_numbered_folders() {
     let arguments = "--size 160x90 --frames 20";
     let first = Program::start(arguments, |_, _| {}).end();
     assert_eq!(first.code, Some(0), "{}", first.stderr);
-    let expected = ["handover-0001/", "handover-0001/frame.png", "handover-0001/frames.csv"];
+    let expected = [
+        "handover-0001/",
+        "handover-0001/frame.png",
+        "handover-0001/frames.csv",
+        "handover-0001/trace.pftrace",
+    ];
     assert_eq!(entries(first.folder.path()), expected);
     for words in [
         "no display: 20 frames are rendered offscreen",
@@ -91,8 +96,13 @@ fn without_a_display_a_picture_and_timings_are_kept_in_numbered_folders() {
     });
     assert_eq!(second.end().code, Some(0));
     assert_eq!(
-        entries(first.folder.path())[3..],
-        ["handover-0002/", "handover-0002/frame.png", "handover-0002/frames.csv"]
+        entries(first.folder.path())[4..],
+        [
+            "handover-0002/",
+            "handover-0002/frame.png",
+            "handover-0002/frames.csv",
+            "handover-0002/trace.pftrace",
+        ]
     );
 }
 
@@ -106,7 +116,10 @@ fn captures_of_a_command_line_have_a_row_a_frame() {
     ] {
         let ended = handover(&format!("{SMALL} --capture run {arguments}"));
         assert_eq!(ended.code, Some(0), "{arguments}\n{}", ended.stderr);
-        assert_eq!(entries(ended.folder.path()), ["run/", "run/frames.csv"]);
+        assert_eq!(
+            entries(ended.folder.path()),
+            ["run/", "run/frames.csv", "run/trace.pftrace"]
+        );
         let table = Table::read(&ended.folder.path().join("run/frames.csv"));
         table.check(active);
         if arguments.contains("serial") {

@@ -32,8 +32,8 @@ pub(crate) struct CaptureFacts {
     vulkan: VulkanFacts,
     cuda: Option<CudaFacts>,
     host_threads: usize,
-    scene: &'static str,
-    extent: [u32; 2],
+    /// What was drawn, each from its frame on.
+    views: Vec<ViewFacts>,
     processor: Part,
     presenter: Part,
     schedule: Schedule,
@@ -79,6 +79,13 @@ struct Part {
     name: &'static str,
     /// In words: for the presenter, with the present mode in effect.
     description: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ViewFacts {
+    from_frame: u64,
+    scene: &'static str,
+    extent: [u32; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -132,13 +139,13 @@ impl CaptureFacts {
             );
             format!("{major}.{minor}.{patch}")
         };
-        let vk::Extent2D { width, height } = renderer.extent();
+        let view = view_facts(renderer);
+        let chains = vec![chain_facts(view.from_frame, chain)];
         let settings = renderer.settings().clone();
         let presenter = Part {
             name: renderer.presenter().name(),
             description: renderer.presenter().description(),
         };
-        let (next_frame, scene) = (renderer.last_frame().value() + 1, renderer.scene_name());
         let processor = renderer.processor();
         Self {
             format: FORMAT,
@@ -164,8 +171,7 @@ impl CaptureFacts {
                 driver_version: format!("{}.{}", driver.version / 1000, driver.version % 1000 / 10),
             }),
             host_threads: std::thread::available_parallelism().map_or(1, usize::from),
-            scene,
-            extent: [width, height],
+            views: vec![view],
             processor: Part {
                 name: processor.name(),
                 description: processor.description(),
@@ -174,7 +180,7 @@ impl CaptureFacts {
             schedule: settings.schedule,
             frames_in_flight: settings.frames_in_flight,
             instrument: settings.instrument,
-            chains: vec![chain_facts(next_frame, chain)],
+            chains,
             clock: ClockFacts {
                 at_start: processor.clock(),
                 at_end: None,
@@ -194,6 +200,13 @@ impl CaptureFacts {
         // Several keys between two frames are one change.
         self.chains.retain(|before| before.from_frame < next_frame);
         self.chains.push(chain_facts(next_frame, chain));
+    }
+
+    /// The next frame has another scene or extent.
+    pub(crate) fn view_changed(&mut self, renderer: &Renderer) {
+        let view = view_facts(renderer);
+        self.views.retain(|before| before.from_frame < view.from_frame);
+        self.views.push(view);
     }
 
     /// A frame of the capture retired.
@@ -238,6 +251,15 @@ impl CaptureFacts {
             // What could not be written may not be there to be removed.
             let _ = fs::remove_file(&unfinished);
         })
+    }
+}
+
+fn view_facts(renderer: &Renderer) -> ViewFacts {
+    let vk::Extent2D { width, height } = renderer.extent();
+    ViewFacts {
+        from_frame: renderer.last_frame().value() + 1,
+        scene: renderer.scene_name(),
+        extent: [width, height],
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod capture;
 mod capture_facts;
 mod doctor;
 mod examples;

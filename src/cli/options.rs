@@ -14,7 +14,7 @@ Examples:
   handover                                           a window; keys 1 to 8 switch the kernels, H lists the keys
   handover --kernels bloom,tonemap --size 1920x1080  these two kernels, in this order
   handover --present offscreen --frames 300 --screenshot last.png --time-step 0.016
-  handover --capture run-1 --frames 1000             timings of every frame in run-1/frames.csv
+  handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace
   handover doctor                                    what this machine has, what it lacks, and what to do about it
   handover selftest                                  proves the hand-over and every kernel on this machine";
 
@@ -175,7 +175,8 @@ pub struct ViewOptions {
     /// End after so many frames. Offscreen the default is 300.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What is kept")]
     pub frames: Option<u64>,
-    /// Write the timings of every frame to DIR/frames.csv. DIR must not be there yet.
+    /// Write the timings of every frame to DIR/frames.csv, and a trace for Perfetto to DIR/trace.pftrace. DIR must not be there
+    /// yet.
     #[arg(long, value_name = "DIR", help_heading = "What is kept")]
     pub capture: Option<PathBuf>,
     /// Write the last frame as PNG.
