@@ -313,9 +313,11 @@ fn a_swapchain_shows_what_keys_and_resizes_ask_for() {
     window.quit(&[
         "handover-0001.png",
         "handover-0001/",
+        "handover-0001/capture.json",
         "handover-0001/frames.csv",
         "handover-0001/trace.pftrace",
         "handover-0002/",
+        "handover-0002/capture.json",
         "handover-0002/frames.csv",
         "handover-0002/trace.pftrace",
     ]);
@@ -333,6 +335,7 @@ fn software_shows_what_keys_and_resizes_ask_for() {
     window.quit(&[
         "handover-0001.png",
         "handover-0001/",
+        "handover-0001/capture.json",
         "handover-0001/frames.csv",
         "handover-0001/trace.pftrace",
     ]);
