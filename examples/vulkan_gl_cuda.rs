@@ -14,8 +14,9 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use anyhow::{bail, ensure};
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::{bail, ensure};
+use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::gl::{BinarySemaphore, Context, ImportedTexture, ImportedTimeline, Texture, TextureLayout};
 use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline};
@@ -23,6 +24,7 @@ use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude, expect_
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait};
 use vk::{BufferUsageFlags as BufferUsage, ImageUsageFlags as Usage};
 

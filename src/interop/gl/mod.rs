@@ -37,6 +37,10 @@ mod object;
 mod registered;
 mod semaphore;
 
+// OpenGL's functions, in whose types the names of objects are.
+#[doc(no_inline)]
+pub use glow;
+
 pub use context::Context;
 pub use error::Error;
 pub use imported::{ImportedBuffer, ImportedTexture};
