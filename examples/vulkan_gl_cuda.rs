@@ -13,6 +13,8 @@
 
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::thread::sleep;
+use std::time::Duration;
 
 use handover::anyhow;
 use handover::anyhow::{bail, ensure};
@@ -188,8 +190,11 @@ fn rounds(pair: &Pair, opengl: &Rc<Context>, kernel: &Function) -> anyhow::Resul
     device.submit(queue, commands, &[drawn.at(ROUNDS.into())], &[finished.at(1)])?;
     let ended = finished.wait(1, ROUND_TRIP_LIMIT)?;
     if ended == TimelineWait::TimedOut {
-        // In OpenGL's place, so that the queue can become idle.
-        drawn.signal(ROUNDS.into())?;
+        // In OpenGL's place, one round after the other, so that all three can become idle.
+        for value in drawn.value()? + 1..=ROUNDS.into() {
+            drawn.signal(value)?;
+            sleep(Duration::from_millis(10));
+        }
     }
     pair.finish()?;
     ensure!(
