@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::kernels::{Chain, Effect, catalogue};
-use crate::renderer::{Renderer, Schedule};
+use crate::renderer::Renderer;
 use crate::timing::{
     Capture, CaptureError, ClockProof, ClockRelation, FrameRecord, ProvenBy, Sheet, TraceInfo, TracedEffect, Written,
 };
@@ -93,14 +93,15 @@ fn create(folder: &Path, renderer: &mut Renderer, machine: &Machine) -> Result<C
     let sheet = Sheet::of_this_process(PRESENT_RUNTIME, &effect_names());
     let device = &machine.device;
     let queue = |family: u32| format!("{}, queue family {family}", device.physical.name);
-    let has_present_queue = device.has_present_queue() && renderer.settings().schedule == Schedule::Pipelined;
+    let present_queue = renderer.present_queue();
+    let has_present_queue = present_queue.raw != device.scene_queue.raw;
     let trace = TraceInfo {
         application: sheet.application.clone(),
         process_id: sheet.process_id,
         thread_id: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(),
         present_runtime: sheet.present_runtime.clone(),
         scene_queue: queue(device.scene_queue.family),
-        present_queue: has_present_queue.then(|| queue(device.present_queue.family)),
+        present_queue: has_present_queue.then(|| queue(present_queue.family)),
         processor: renderer.processor().description(),
         clock: clock_text(renderer.processor().clock()),
         effects: catalogue().effects().iter().map(traced).collect(),

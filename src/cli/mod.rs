@@ -7,6 +7,7 @@ mod examples;
 mod log;
 mod options;
 mod output;
+mod report;
 mod selftest;
 mod selftest_result;
 mod session;
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
         None => view::run(&cli.view),
         Some(Command::Doctor(options)) => doctor::run(&options),
         Some(Command::Selftest(options)) => selftest::run(&options),
+        Some(Command::Report(options)) => report::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,12 +8,14 @@ pub mod capture;
 pub mod clock;
 pub mod columns;
 pub mod frames_csv;
+pub mod histogram;
 pub mod history;
 pub mod instrument;
 pub mod perfetto;
 pub mod record;
 pub mod spans;
 pub mod statistics;
+pub mod stutter;
 pub mod table;
 
 pub use capture::{Capture, CaptureError, Written};
