@@ -38,6 +38,10 @@
 // The examples name this crate, and are a part of its self-test.
 extern crate self as handover;
 
+// What the public interface has in it, and the examples with it: a program needs no other dependency.
+#[doc(no_inline)]
+pub use {anyhow, bytemuck};
+
 pub mod app;
 pub mod bench;
 pub mod cli;

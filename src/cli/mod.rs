@@ -1,6 +1,8 @@
 //! The command line: one file a command.
 
 mod bench;
+mod capture;
+mod capture_facts;
 mod doctor;
 mod examples;
 mod log;
@@ -8,8 +10,10 @@ mod options;
 mod output;
 mod report;
 mod selftest;
+mod selftest_result;
 mod session;
 mod setup;
+mod timing_test;
 mod view;
 
 use std::io::Write;

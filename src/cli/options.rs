@@ -19,7 +19,7 @@ Examples:
   handover                                           a window; keys 1 to 8 switch the kernels, H lists the keys
   handover --kernels bloom,tonemap --size 1920x1080  these two kernels, in this order
   handover --present offscreen --frames 300 --screenshot last.png --time-step 0.016
-  handover --capture run-1 --frames 1000             timings of every frame in run-1/frames.csv
+  handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace, capture.json
   handover report run-1 run-2 --html report.html     their statistics, what differs, and a page with plots
   handover bench schedules                           what one frame at a time costs, and several in flight
   handover doctor                                    what this machine has, what it lacks, and what to do about it
@@ -114,6 +114,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// Work of known length appears with that length.
+    Timing,
     /// Every example of the interop library.
     Interop,
 }
@@ -198,7 +200,8 @@ pub struct ViewOptions {
     /// End after so many frames. Offscreen the default is 300.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What is kept")]
     pub frames: Option<u64>,
-    /// Write the timings of every frame to DIR/frames.csv. DIR must not be there yet.
+    /// Write the timings of every frame to DIR/frames.csv, and a trace for Perfetto to DIR/trace.pftrace. DIR must not be there
+    /// yet.
     #[arg(long, value_name = "DIR", help_heading = "What is kept")]
     pub capture: Option<PathBuf>,
     /// Write the last frame as PNG.

@@ -2,9 +2,9 @@
 
 use crate::report::{NewFile, Recording, Report, page, text};
 
+use super::capture::effect_names;
 use super::options::ReportOptions;
 use super::output::print;
-use super::session::effect_names;
 use super::usage;
 
 /// Reads the captures, prints what they say, and writes the page.

@@ -276,7 +276,7 @@ impl Processor for CudaProcessor {
         }
         let chain = ToolRange::new(GpuWork::Chain.label());
         for item in &job.plan.launches {
-            let range = ToolRange::new(item.name);
+            let range = ToolRange::new(item.label);
             self.launch(&job, item, &scratch)?;
             drop(range);
             if is_timed {

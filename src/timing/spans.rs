@@ -99,7 +99,7 @@ pub enum GpuWork {
 
 impl GpuWork {
     /// The label, wherever it is shown.
-    pub fn label(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Scene => "scene",
             Self::Chain => "chain",

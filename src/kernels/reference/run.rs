@@ -47,7 +47,7 @@ pub fn run(
 
     let mut times = Vec::with_capacity(plan.launches.len());
     for (launch, reference) in plan.launches.iter().zip(references) {
-        let _range = ToolRange::new(launch.name);
+        let _range = ToolRange::new(launch.label);
         let began = started.elapsed();
         let extent = plan.extent_of(launch.destination, images.extent);
         // The destination is taken out while it is written, since the others are read meanwhile.
