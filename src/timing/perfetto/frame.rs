@@ -174,7 +174,7 @@ impl TraceWriter {
                         notes,
                         ..Slice::default()
                     };
-                    block.slice(tracks::CHAIN, &name, interval, slice, |_| {});
+                    block.slice(tracks::CHAIN, name, interval, slice, |_| {});
                 }
             });
             for kernel in &spans.kernels {
