@@ -27,12 +27,13 @@
 //! | where frames go | [`present`] |
 //! | what each frame cost | [`timing`] |
 //! | reports on captures | [`report`] |
+//! | the rounds of a bench, and what of two differs | [`mod@bench`] |
 //! | the window and its keys | [`app`] |
 //! | the command line | [`cli`] |
 //! | the two APIs, wrapped thinly | [`vulkan`], [`cuda`] |
 //!
-//! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}; and
-//! cli → report → timing.
+//! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}; cli →
+//! report → timing, and cli → bench → renderer.
 
 // The examples name this crate, and are a part of its self-test.
 extern crate self as handover;
@@ -42,6 +43,7 @@ extern crate self as handover;
 pub use {anyhow, bytemuck};
 
 pub mod app;
+pub mod bench;
 pub mod cli;
 pub mod cuda;
 pub mod frame;

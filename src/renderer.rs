@@ -21,7 +21,7 @@ use crate::kernels::Plan;
 use crate::present::{Acquired, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
-use crate::timing::{FrameRecord, HostWork, milliseconds};
+use crate::timing::{FrameRecord, GpuWork, HostWork, milliseconds};
 use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
 
 pub use error::Error;
@@ -33,7 +33,7 @@ pub use setup::{Parts, Settings};
 const FAILURE_CHECK: Duration = Duration::from_millis(50);
 
 /// The order in which the parts of frames are submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// The samples' way: one frame at a time, the host waits for it. The baseline to compare with.
@@ -130,32 +130,31 @@ impl Renderer {
             });
         }
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
-        let mut watch = Stopwatch::start(self.settings.instrument);
+        let mut watch = Stopwatch::start(self.settings.instrument, HostWork::WaitForSlot);
         let slot = self.slot_of(self.last_frame.next());
         let waited_for = self.wait_for_slot(slot)?;
-        watch.lap(HostWork::WaitForSlot);
+        watch.next(HostWork::Retire);
         self.retire(slot)?;
-        watch.lap(HostWork::Retire);
+        watch.next(HostWork::Acquire);
         let target = match self.presenter.acquire(slot)? {
             Acquired::Image(target) => target,
             Acquired::OutOfDate => return Ok(self.out_of_date()),
             Acquired::NotReady => return self.skip(),
         };
-        watch.lap(HostWork::Acquire);
+        watch.next(HostWork::RecordScene);
 
         // From here on the frame's number is used up, and every timeline will reach it unless something fails.
         let frame = self.begin_frame(slot, &watch, waited_for);
         self.is_broken = true;
         let scene = self.record_scene(slot, frame, view)?;
-        watch.lap(HostWork::RecordScene);
+        watch.next(HostWork::SubmitScene);
         let signals = [
             self.timelines.rendered.at(frame.value()),
             self.timelines.drawn.at(frame.value()),
         ];
         self.device.submit(self.device.scene_queue, scene, &[], &signals)?;
-        watch.lap(HostWork::SubmitScene);
+        watch.next(HostWork::EnqueueChain);
         self.processor.enqueue(self.job(slot, frame, view))?;
-        watch.lap(HostWork::EnqueueChain);
         self.keep_laps(slot, watch);
 
         // On one queue the present of the frame before follows this scene, so that this scene does not queue behind a
@@ -177,21 +176,20 @@ impl Renderer {
         let Some(Pending { frame, slot, target }) = self.pending.pop_front() else {
             return Ok(());
         };
-        let mut watch = Stopwatch::start(self.settings.instrument);
+        let mut watch = Stopwatch::start(self.settings.instrument, HostWork::RecordPresent);
         let commands = self.record_present(slot, target, frame)?;
-        watch.lap(HostWork::RecordPresent);
+        watch.next(HostWork::SubmitPresent);
         let mut waits = vec![self.timelines.processed.at(frame.value())];
         waits.extend(self.presenter.wait(slot));
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
         self.device.submit(self.present_queue, commands, &waits, &signals)?;
         self.shown_slot = Some(slot);
-        watch.lap(HostWork::SubmitPresent);
+        watch.next(HostWork::Present);
         self.note_present(slot);
         if self.presenter.present(self.present_queue, slot, target)? == Presented::OutOfDate {
             self.needs_rebuild = true;
         }
-        watch.lap(HostWork::Present);
         self.keep_laps(slot, watch);
         Ok(())
     }
@@ -223,9 +221,8 @@ impl Renderer {
 
     /// Waits for the slot's frame, which ends with it.
     fn wait_and_retire(&mut self, slot: usize) -> Result<(), Error> {
-        let mut watch = Stopwatch::start(self.settings.instrument);
+        let watch = Stopwatch::start(self.settings.instrument, HostWork::WaitForFrame);
         self.wait_for_slot(slot)?;
-        watch.lap(HostWork::WaitForFrame);
         self.keep_laps(slot, watch);
         self.retire(slot)
     }
@@ -275,7 +272,7 @@ impl Renderer {
         } = &self.slots[slot];
         let images = &self.images[slot];
         let commands = scene_commands.begin()?;
-        self.device.begin_label(commands, c"scene");
+        self.device.begin_label(commands, GpuWork::Scene.label());
         write_stamp(timestamps.as_ref(), commands, SCENE_START);
         self.scene.record(
             commands,
@@ -302,7 +299,7 @@ impl Renderer {
             ..
         } = &self.slots[slot];
         let commands = present_commands.begin()?;
-        self.device.begin_label(commands, c"present");
+        self.device.begin_label(commands, GpuWork::Present.label());
         write_stamp(timestamps.as_ref(), commands, PRESENT_START);
         self.processor.record_acquire(commands, slot, self.present_queue.family);
         if let Some(check) = &self.tag_check {

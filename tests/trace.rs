@@ -62,11 +62,11 @@ fn info() -> TraceInfo {
         effects: vec![
             TracedEffect {
                 name: "bloom".to_owned(),
-                passes: vec!["bright".to_owned(), "down".to_owned()],
+                kernels: vec!["bloom: bright".to_owned(), "bloom: down".to_owned()],
             },
             TracedEffect {
                 name: "sobel".to_owned(),
-                passes: vec!["sobel".to_owned()],
+                kernels: vec!["sobel".to_owned()],
             },
         ],
         ..TraceInfo::default()

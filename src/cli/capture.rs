@@ -109,13 +109,10 @@ fn create(folder: &Path, renderer: &mut Renderer, machine: &Machine) -> Result<C
     Capture::create(folder, sheet, &trace)
 }
 
-/// The effect's passes by their entries, without the effect's name that those begin with.
 fn traced(effect: &Effect) -> TracedEffect {
-    let prefix = format!("{}_", effect.name);
-    let pass = |entry: &str| entry.strip_prefix(&prefix).unwrap_or(entry).to_owned();
     TracedEffect {
         name: effect.name.clone(),
-        passes: effect.passes.iter().map(|described| pass(&described.entry)).collect(),
+        kernels: effect.passes.iter().map(|pass| pass.label.clone()).collect(),
     }
 }
 

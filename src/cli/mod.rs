@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod bench;
 mod capture;
 mod capture_facts;
 mod doctor;
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
     log::start(cli.verbose);
     let result = match cli.command {
         None => view::run(&cli.view),
+        Some(Command::Bench(options)) => bench::run(&options),
         Some(Command::Doctor(options)) => doctor::run(&options),
         Some(Command::Selftest(options)) => selftest::run(&options),
         Some(Command::Report(options)) => report::run(&options),

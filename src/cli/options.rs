@@ -9,6 +9,11 @@ use crate::present::VSync;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
+use super::bench::BenchOptions;
+
+/// The effects that are on when nothing else was asked for.
+pub(super) const DEFAULT_KERNELS: &str = "bloom,tonemap,sharpen,vignette";
+
 const EXAMPLES: &str = "\
 Examples:
   handover                                           a window; keys 1 to 8 switch the kernels, H lists the keys
@@ -16,6 +21,7 @@ Examples:
   handover --present offscreen --frames 300 --screenshot last.png --time-step 0.016
   handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace, capture.json
   handover report run-1 run-2 --html report.html     their statistics, what differs, and a page with plots
+  handover bench schedules                           what one frame at a time costs, and several in flight
   handover doctor                                    what this machine has, what it lacks, and what to do about it
   handover selftest                                  proves the hand-over and every kernel on this machine";
 
@@ -37,6 +43,8 @@ pub struct Cli {
 /// Everything that is not the view.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Renders fixed work offscreen and says how long it took, what differs, and what does not.
+    Bench(Box<BenchOptions>),
     /// Says what this machine has and lacks, and what to do about it.
     Doctor(DoctorOptions),
     /// Proves the hand-over and every kernel on this machine.
@@ -146,7 +154,7 @@ pub struct ViewOptions {
     #[arg(
         long,
         value_name = "A,B",
-        default_value = "bloom,tonemap,sharpen,vignette",
+        default_value = DEFAULT_KERNELS,
         value_delimiter = ',',
         help_heading = "What is shown"
     )]

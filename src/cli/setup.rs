@@ -213,7 +213,7 @@ impl Machine {
         if extent.width > limit || extent.height > limit {
             let (name, vk::Extent2D { width, height }) = (&self.device.physical.name, extent);
             return Err(usage(format!(
-                "--size {width}x{height}: {name} has images of up to {limit}x{limit}"
+                "{width}x{height}: {name} has images of up to {limit}x{limit}"
             )));
         }
         Ok(())

@@ -40,6 +40,8 @@ pub struct Effect {
 pub struct PassDescription {
     /// The kernel's `extern "C"` name.
     pub entry: String,
+    /// How its launches are named, in traces and profilers: the effect's name, and which of its passes it is where it has several.
+    pub label: String,
     /// What it reads.
     pub source: PassImage,
     /// What it reads besides, if anything.

@@ -178,6 +178,10 @@ fn resolve(name: &str, passes: &[PassText]) -> Result<Vec<PassDescription>, Stri
         };
         resolved.push(PassDescription {
             entry: pass.entry.clone(),
+            label: match passes.len() {
+                1 => name.to_owned(),
+                _ => format!("{name}: {}", pass.entry[name.len()..].trim_start_matches('_')),
+            },
             source,
             second,
             destination,

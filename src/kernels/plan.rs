@@ -1,7 +1,7 @@
 //! The launches a chain takes, each with the images it reads and writes.
 
 use super::chain::Chain;
-use super::effect::PassImage;
+use super::effect::{PassDescription, PassImage};
 use std::collections::HashMap;
 
 /// An image of a frame, RGBA16F in linear light.
@@ -24,6 +24,8 @@ pub struct Launch {
     pub pass: usize,
     /// The kernel's `extern "C"` name.
     pub entry: &'static str,
+    /// How the launch is named in traces and profilers.
+    pub label: &'static str,
     /// What it reads.
     pub source: ImageId,
     /// What it reads besides, if anything.
@@ -105,10 +107,12 @@ impl Plan {
             let destination_id = places.place(destination);
             let source_id = places.at[&source];
             let second_id = second.map(|image| places.at[&image]);
+            let PassDescription { entry, label, .. } = &catalogue.effects()[active[effect]].passes[pass];
             launches.push(Launch {
                 effect: active[effect],
                 pass,
-                entry: &catalogue.effects()[active[effect]].passes[pass].entry,
+                entry,
+                label,
                 source: source_id,
                 second: second_id,
                 destination: destination_id,

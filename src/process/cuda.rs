@@ -13,7 +13,7 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
 use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divided};
 use crate::scene::Target;
-use crate::timing::{ClockProof, Interval};
+use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
@@ -274,8 +274,11 @@ impl Processor for CudaProcessor {
         if is_timed {
             self.record_event(job.slot, 0)?;
         }
+        let chain = ToolRange::new(GpuWork::Chain.label());
         for item in &job.plan.launches {
+            let range = ToolRange::new(item.label);
             self.launch(&job, item, &scratch)?;
+            drop(range);
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extent);
                 let launches = &mut self.slots[job.slot].launches;
@@ -284,6 +287,7 @@ impl Processor for CudaProcessor {
                 self.record_event(job.slot, count)?;
             }
         }
+        drop(chain);
         if is_stamped {
             self.stamp(stamp + 1)?;
         }

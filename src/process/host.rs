@@ -13,7 +13,7 @@ use crate::kernels::Launch;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::scene::Target;
 use crate::timing::clock::Round;
-use crate::timing::{ClockProof, Interval, ProvenBy};
+use crate::timing::{ClockProof, GpuWork, Interval, ProvenBy, ToolRange};
 use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
 use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
@@ -84,7 +84,7 @@ impl HostProcessor {
         let (sender, receiver) = channel();
         let on_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("chain".into())
+            .name(GpuWork::Chain.label().into())
             .spawn(move || on_thread.run(&receiver))
             .map_err(|error| Error::Stopped {
                 reason: error.to_string(),
@@ -286,6 +286,7 @@ impl Shared {
                 break;
             }
         }
+        let range = ToolRange::new(GpuWork::Chain.label());
         let start = host_ns();
         let pitch = (u64::from(extent.width) * TEXEL_BYTES) as usize;
         let color = MappedImage {
@@ -303,6 +304,7 @@ impl Shared {
         };
         let ran = reference::run(&job.plan, &mut images, &parameters).map_err(stopped)?;
         let end = host_ns();
+        drop(range);
         lock(&self.times)[job.slot] = self.chain_times(job, *extent, [start, end], &ran)?;
         if job.frame.value() < self.withheld_from.load(Ordering::Relaxed) {
             self.timelines.processed.signal(job.frame.value())?;

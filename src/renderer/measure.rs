@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::frame::FrameNumber;
 use crate::process::KernelTime;
-use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan};
+use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame};
 use crate::vulkan::{Calibration, Device, host_ns};
 
 use super::{Error, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START, Schedule};
@@ -70,31 +70,49 @@ impl HostClock {
     }
 }
 
-/// Measures what the host does, one work after the other without a gap.
+/// Measures what the host does, one work after the other without a gap, and shows it to profilers.
 pub(super) struct Stopwatch {
     is_on: bool,
     start_ns: u64,
-    last_ns: u64,
+    /// What goes on now, and since when.
+    work: HostWork,
+    since_ns: u64,
+    /// Closes where the frame fails, too.
+    range: ToolRange,
     laps: Vec<(HostWork, Interval)>,
 }
 
 impl Stopwatch {
-    pub(super) fn start(instrument: Instrument) -> Self {
+    pub(super) fn start(instrument: Instrument, work: HostWork) -> Self {
         let now = host_ns();
         Self {
             is_on: instrument.has_parts(),
             start_ns: now,
-            last_ns: now,
+            work,
+            since_ns: now,
+            range: ToolRange::new(work.label()),
             laps: Vec::new(),
         }
     }
 
-    /// What went on since the last lap, or since the start, was `work`.
-    pub(super) fn lap(&mut self, work: HostWork) {
+    /// What went on is done, and `work` begins.
+    pub(super) fn next(&mut self, work: HostWork) {
+        self.lap();
+        self.work = work;
+        self.range.next(work.label());
+    }
+
+    /// What went on is done, and nothing more is measured: all that was.
+    fn stop(mut self) -> Vec<(HostWork, Interval)> {
+        self.lap();
+        self.laps
+    }
+
+    fn lap(&mut self) {
         if self.is_on {
             let now = host_ns();
-            self.laps.push((work, Interval::new(self.last_ns, now)));
-            self.last_ns = now;
+            self.laps.push((self.work, Interval::new(self.since_ns, now)));
+            self.since_ns = now;
         }
     }
 }
@@ -147,13 +165,15 @@ impl Renderer {
 
     /// Adds what the host did for the slot's frame.
     pub(super) fn keep_laps(&mut self, slot: usize, watch: Stopwatch) {
+        let laps = watch.stop();
         if let Some(in_flight) = &mut self.slots[slot].in_flight {
-            in_flight.host.extend(watch.laps);
+            in_flight.host.extend(laps);
         }
     }
 
     /// Keeps when the slot's frame was handed to the presenter.
     pub(super) fn note_present(&mut self, slot: usize) {
+        mark_frame();
         let now = host_ns();
         let before = self.clock.last_present_ns.replace(now);
         if let Some(in_flight) = &mut self.slots[slot].in_flight {

@@ -70,7 +70,7 @@ impl NewFile {
     }
 }
 
-const EXISTS: &str = "it exists, and reports never overwrite; choose a new name or remove it";
+const EXISTS: &str = "it exists, and handover never overwrites; choose a new name or remove it";
 
 fn why(folder: &Path, error: &io::Error) -> String {
     let folder = folder.display();

@@ -1,7 +1,7 @@
 //! How much is measured of every frame.
 
 /// How much of a frame is stamped. What it costs is what `handover bench` shows with the three side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Instrument {
     /// The host's frame times alone: nothing is stamped on the GPU.

@@ -17,6 +17,7 @@ pub mod spans;
 pub mod statistics;
 pub mod stutter;
 pub mod table;
+pub mod tool_range;
 
 pub use capture::{Capture, CaptureError, Written};
 pub use clock::{ClockProof, ClockRelation, ProvenBy};
@@ -25,4 +26,5 @@ pub use history::History;
 pub use instrument::Instrument;
 pub use perfetto::{TraceInfo, TraceWriter, TracedEffect};
 pub use record::{FrameRecord, milliseconds};
-pub use spans::{FrameSpans, HostWork, Interval, KernelSpan};
+pub use spans::{FrameSpans, GpuWork, HostWork, Interval, KernelSpan};
+pub use tool_range::{ToolRange, mark_frame};

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::record::FrameRecord;
-use super::spans::HostWork;
+use super::spans::{GpuWork, HostWork};
 
 mod block;
 mod flow;
@@ -52,34 +52,29 @@ pub struct TraceInfo {
     pub effects: Vec<TracedEffect>,
 }
 
-/// An effect, as its kernels are named.
+/// An effect and its kernels, as they are named.
 #[derive(Debug, Clone, Default)]
 pub struct TracedEffect {
     /// Its name.
     pub name: String,
-    /// Its passes, in the order they run.
-    pub passes: Vec<String>,
+    /// What its kernels are called, in the order they run.
+    pub kernels: Vec<String>,
 }
 
 impl TraceInfo {
-    /// `effect`, or `effect: pass` where it has several.
-    fn kernel(&self, effect: usize, pass: usize) -> String {
-        match self.effects.get(effect) {
-            Some(TracedEffect { name, passes }) if passes.len() > 1 => passes
-                .get(pass)
-                .map_or_else(|| name.clone(), |pass| format!("{name}: {pass}")),
-            Some(TracedEffect { name, .. }) => name.clone(),
-            None => UNKNOWN_KERNEL.to_owned(),
-        }
+    /// What a kernel is called.
+    fn kernel(&self, effect: usize, pass: usize) -> &str {
+        let kernel = self.effects.get(effect).and_then(|effect| effect.kernels.get(pass));
+        kernel.map_or(UNKNOWN_KERNEL, String::as_str)
     }
 }
 
 /// The device's clock: the first of the numbers that a writer may give to a clock of its own.
 const DEVICE_CLOCK: u32 = 64;
 
-const SCENE: &str = "scene";
-const CHAIN: &str = "chain";
-const PRESENT: &str = "present";
+const SCENE: &str = GpuWork::Scene.label();
+const CHAIN: &str = GpuWork::Chain.label();
+const PRESENT: &str = GpuWork::Present.label();
 const UNKNOWN_KERNEL: &str = "kernel";
 const BEGIN: &str = "capture begins";
 const END: &str = "capture ends";
@@ -112,13 +107,7 @@ impl TraceWriter {
     pub fn new(info: &TraceInfo) -> (Self, Vec<u8>) {
         let fixed = [SCENE, CHAIN, PRESENT, UNKNOWN_KERNEL, BEGIN, END, WOKEN, NOT_WAITED_FOR];
         let work = HostWork::ALL.iter().map(|work| work.label());
-        let kernels = info
-            .effects
-            .iter()
-            .enumerate()
-            .flat_map(|(effect, TracedEffect { passes, .. })| {
-                (0..passes.len().max(1)).map(move |pass| info.kernel(effect, pass))
-            });
+        let kernels = info.effects.iter().flat_map(|effect| effect.kernels.iter().cloned());
         let names = Arc::new(Names::new(
             fixed.into_iter().chain(work).map(str::to_owned).chain(kernels),
         ));

@@ -86,6 +86,28 @@ impl HostWork {
     }
 }
 
+/// A part of the frame that is not the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GpuWork {
+    /// The scene, on a Vulkan queue.
+    Scene,
+    /// The chain, on the CUDA stream or on the host's threads.
+    Chain,
+    /// The present pass, on a Vulkan queue.
+    Present,
+}
+
+impl GpuWork {
+    /// The label, wherever it is shown.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Scene => "scene",
+            Self::Chain => "chain",
+            Self::Present => "present",
+        }
+    }
+}
+
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelSpan {

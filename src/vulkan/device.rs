@@ -220,9 +220,10 @@ impl Device {
     }
 
     /// Opens a labelled region of a command buffer.
-    pub fn begin_label(&self, commands: vk::CommandBuffer, label: &CStr) {
+    pub fn begin_label(&self, commands: vk::CommandBuffer, label: &str) {
         if let Some(names) = &self.names {
-            let info = vk::DebugUtilsLabelEXT::default().label_name(label);
+            let label = CString::new(label.replace('\0', " ")).unwrap_or_default();
+            let info = vk::DebugUtilsLabelEXT::default().label_name(&label);
             // SAFETY: V3; the caller's command buffer is recording.
             unsafe { names.cmd_begin_debug_utils_label(commands, &info) };
         }

@@ -1,19 +1,43 @@
-//! How much of the GPU's memory the process uses.
+//! How much of the GPU's memory the process uses, and may use.
 
 use ash::vk;
 
 use super::Device;
 
+/// A heap of DEVICE_LOCAL memory.
+struct LocalHeap {
+    size: u64,
+    /// What the process may use and uses, where the driver tells.
+    budget: Option<[u64; 2]>,
+}
+
 impl Device {
     /// Bytes of DEVICE_LOCAL memory that the process uses, by the driver's own count (`VK_EXT_memory_budget`); `None` where it
     /// does not count. It takes some microseconds.
     pub fn memory_used(&self) -> Option<u64> {
-        if !self.has_memory_budget {
-            return None;
-        }
+        self.local_heaps()
+            .iter()
+            .map(|heap| heap.budget.map(|[_, used]| used))
+            .sum()
+    }
+
+    /// Bytes of DEVICE_LOCAL memory that the process may still take: what is left of its budget, or, where the driver tells none,
+    /// all there is.
+    pub fn memory_free(&self) -> u64 {
+        let free = |heap: &LocalHeap| {
+            heap.budget
+                .map_or(heap.size, |[budget, used]| budget.saturating_sub(used))
+        };
+        self.local_heaps().iter().map(free).sum()
+    }
+
+    fn local_heaps(&self) -> Vec<LocalHeap> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
-        let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
-        // SAFETY: V3; the device has the extension.
+        let mut properties = vk::PhysicalDeviceMemoryProperties2::default();
+        if self.has_memory_budget {
+            properties = properties.push_next(&mut budget);
+        }
+        // SAFETY: V3; the device has the extension of what is chained.
         unsafe {
             self.instance
                 .raw
@@ -24,11 +48,14 @@ impl Device {
             memory_heap_count,
             ..
         } = properties.memory_properties;
-        let heaps = memory_heaps
-            .iter()
-            .zip(budget.heap_usage)
-            .take(memory_heap_count as usize);
-        let local = heaps.filter(|(heap, _)| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
-        Some(local.map(|(_, used)| used).sum())
+        let used = budget.heap_budget.iter().zip(budget.heap_usage);
+        let heaps = memory_heaps.iter().zip(used).take(memory_heap_count as usize);
+        heaps
+            .filter(|(heap, _)| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
+            .map(|(heap, (budget, used))| LocalHeap {
+                size: heap.size,
+                budget: self.has_memory_budget.then_some([*budget, used]),
+            })
+            .collect()
     }
 }

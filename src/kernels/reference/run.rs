@@ -3,6 +3,7 @@
 use super::host_images::{HostImages, MappedImage, TEXEL_SIZE};
 use super::{FloatImage, FrameParameters, Reference, ReferencePass, RowFn, Texel, light};
 use crate::kernels::plan::{ImageId, Plan};
+use crate::timing::ToolRange;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
@@ -46,6 +47,7 @@ pub fn run(
 
     let mut times = Vec::with_capacity(plan.launches.len());
     for (launch, reference) in plan.launches.iter().zip(references) {
+        let _range = ToolRange::new(launch.label);
         let began = started.elapsed();
         let extent = plan.extent_of(launch.destination, images.extent);
         // The destination is taken out while it is written, since the others are read meanwhile.

@@ -1,0 +1,66 @@
+//! What a bench renders, and how.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::renderer::Schedule;
+use crate::timing::Instrument;
+
+/// Fixed work, which is what is drawn and processed, and a way to do it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// The scene's name.
+    pub scene: String,
+    /// Texels across.
+    pub width: u32,
+    /// Texels down.
+    pub height: u32,
+    /// The effects that are on, in their order.
+    pub chain: Vec<String>,
+    /// Who runs the chain: `cuda` or `host`.
+    pub processor: String,
+    /// The order of submissions.
+    pub schedule: Schedule,
+    /// How many frames are under way at a time.
+    pub frames_in_flight: usize,
+    /// How much is measured.
+    pub instrument: Instrument,
+}
+
+impl Case {
+    /// The work alone: cases of the same work can be compared.
+    pub fn work(&self) -> String {
+        let Self {
+            scene, width, height, ..
+        } = self;
+        format!("{scene}, {width}x{height}, {}", chain_text(&self.chain))
+    }
+
+    /// The way alone.
+    pub fn way(&self) -> String {
+        let lowercase = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
+        format!(
+            "{}, {}, {} in flight, instrument {}",
+            self.processor,
+            lowercase(&self.schedule),
+            self.frames_in_flight,
+            lowercase(&self.instrument)
+        )
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}; {}", self.work(), self.way())
+    }
+}
+
+/// The effects of a chain, as the command line takes them.
+pub fn chain_text(chain: &[String]) -> String {
+    if chain.is_empty() {
+        "none".into()
+    } else {
+        chain.join("+")
+    }
+}

@@ -1,0 +1,125 @@
+//! `handover bench`: fixed work, rendered offscreen in interleaved rounds; how long it took, and what of that differs.
+
+mod axes;
+mod measure;
+mod options;
+
+use std::path::Path;
+
+use crate::bench::{MachineFacts, Results, text};
+use crate::interop::uuid_text;
+use crate::report::NewFile;
+
+use super::output::print;
+use super::setup::Machine;
+use super::usage;
+use axes::Axes;
+use measure::{Machines, Measurement};
+pub use options::BenchOptions;
+
+/// Measures, or reads what was measured; prints it, and what differs from an earlier bench.
+///
+/// # Errors
+/// The cases cannot be, a file cannot be read or written, the results are of two machines, or the machine failed.
+pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
+    // First what can be wrong with files: a bench takes a while, and would have been in vain.
+    let base = options
+        .compare
+        .as_deref()
+        .map(|path| Ok::<_, anyhow::Error>((path, Results::read(path).map_err(usage)?)))
+        .transpose()?;
+    let results = match &options.read {
+        Some(path) => {
+            let results = Results::read(path).map_err(usage)?;
+            check_machine(options, base.as_ref(), &results.machine)?;
+            results
+        }
+        None => measured(options, base.as_ref())?,
+    };
+    print(text::results(&results))?;
+    if let Some((_, base)) = &base {
+        print(text::comparison(base, &results))?;
+    }
+    Ok(())
+}
+
+/// Runs the bench, and writes its file.
+fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::Result<Results> {
+    let axes = Axes::of(options)?;
+    if let Some(path) = &options.json {
+        // Not kept open: a bench that is broken off leaves nothing behind.
+        NewFile::create(path).map_err(usage)?;
+    }
+    let machines = Machines::open(&axes.processors, options.gpu.as_deref())?;
+    let cases = axes.cases(&machines.processors());
+    let facts = facts(machines.all());
+    check_machine(options, base, &facts)?;
+    let free = || machines.all()[0].device.memory_free() / 2;
+    let memory = options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20);
+    let mut measurement = Measurement::new(&machines, &cases, axes.chains(), memory)?;
+    let of_each = measurement.trial()?;
+    let (frames, warm_up) = axes.frames(of_each);
+    let seconds = of_each.as_secs_f64() * (frames + warm_up) as f64 * f64::from(axes.rounds);
+    tracing::info!(
+        "{} cases, {} rounds of {frames} frames each: about {} s",
+        cases.len(),
+        axes.rounds,
+        seconds.ceil()
+    );
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let mut results = Results::new(facts, &cases, frames, warm_up, seed);
+    measurement.run(axes.rounds, &mut results)?;
+    if let Some(path) = &options.json {
+        let file = NewFile::create(path).map_err(usage)?;
+        let path = file.write(&results.to_json()?).map_err(usage)?;
+        tracing::info!("results: {}", path.display());
+    }
+    Ok(results)
+}
+
+/// Refuses to compare what ran on two machines.
+fn check_machine(
+    options: &BenchOptions,
+    base: Option<&(&Path, Results)>,
+    machine: &MachineFacts,
+) -> anyhow::Result<()> {
+    let Some((path, base)) = base.filter(|_| !options.compare_anyway) else {
+        return Ok(());
+    };
+    let differences: Vec<String> = machine
+        .differences(&base.machine)
+        .into_iter()
+        .map(|[name, here, there]| format!("{name}: {here} against {there}"))
+        .collect();
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--compare {}: not of this machine as it is: {}; --compare-anyway compares all the same",
+        path.display(),
+        differences.join("; ")
+    )))
+}
+
+/// What the times depend on. All machines are of one GPU.
+fn facts(machines: &[Machine]) -> MachineFacts {
+    let physical = &machines[0].device.physical;
+    let cuda = machines.iter().find_map(|machine| machine.cuda.as_ref());
+    MachineFacts {
+        gpu: physical.name.clone(),
+        uuid: uuid_text(&physical.uuid),
+        vulkan_driver: physical.driver.trim().to_owned(),
+        cuda_driver: cuda.map(|(driver, _)| format!("{}.{}", driver.version / 1000, driver.version % 1000 / 10)),
+        cpu: cpu_name(),
+        cpu_threads: std::thread::available_parallelism().map_or(1, Into::into),
+        build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+    }
+}
+
+/// As Linux names it; the architecture where it does not.
+fn cpu_name() -> String {
+    let described = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = described.lines().find_map(|line| line.strip_prefix("model name"));
+    let name = named.map(|name| name.trim_start_matches([' ', '\t', ':']));
+    name.unwrap_or(std::env::consts::ARCH).to_owned()
+}

@@ -1,0 +1,176 @@
+//! From options to cases: the sets, and what options replace of them.
+
+use std::time::Duration;
+
+use crate::bench::Case;
+use crate::kernels::{Chain, catalogue};
+use crate::renderer::Schedule;
+use crate::timing::Instrument;
+
+use super::super::options::{DEFAULT_KERNELS, ProcessorChoice, Size};
+use super::super::usage;
+use super::options::{BenchOptions, BenchSet};
+
+/// What is varied, and how often it is run.
+#[derive(Debug)]
+pub struct Axes {
+    scenes: Vec<String>,
+    sizes: Vec<Size>,
+    chains: Vec<Chain>,
+    /// Who is asked to run the chain.
+    pub processors: Vec<ProcessorChoice>,
+    schedules: Vec<Schedule>,
+    in_flight: Vec<u8>,
+    instrument: Vec<Instrument>,
+    /// Rounds of each case.
+    pub rounds: u32,
+    /// Frames of a round; `None`: as many as make a short bench.
+    pub frames: Option<u64>,
+    /// Frames before each round; `None`: an eighth of that.
+    pub warm_up: Option<u64>,
+}
+
+/// How long a short bench takes on any machine, about.
+const SHORT: Duration = Duration::from_secs(30);
+/// Frames of its rounds: fewer are mostly the way in and out, more say nothing more.
+const FEWEST: u64 = 5;
+const MOST: u64 = 500;
+
+const P720: Size = Size {
+    width: 1280,
+    height: 720,
+};
+const P1080: Size = Size {
+    width: 1920,
+    height: 1080,
+};
+const P2160: Size = Size {
+    width: 3840,
+    height: 2160,
+};
+
+impl Axes {
+    /// Those of the options' set, with what other options replace.
+    ///
+    /// # Errors
+    /// An unknown effect.
+    pub fn of(options: &BenchOptions) -> anyhow::Result<Self> {
+        use Schedule::{Pipelined, Serial};
+        let BenchOptions { set, .. } = options;
+        let (scene, chain) = match set {
+            BenchSet::Short => ("studio", "default"),
+            BenchSet::Schedules => ("none", "none"),
+            BenchSet::Instrument => ("studio", "all"),
+        };
+        let (sizes, schedules, in_flight, instrument) = match set {
+            BenchSet::Short => (vec![P720], vec![Serial, Pipelined], vec![1, 3], vec![Instrument::Frame]),
+            BenchSet::Schedules => (
+                vec![P720],
+                vec![Serial, Pipelined],
+                vec![1, 2, 3, 4, 8],
+                vec![Instrument::Frame],
+            ),
+            BenchSet::Instrument => (
+                vec![P1080, P2160],
+                vec![Pipelined],
+                vec![3],
+                vec![Instrument::Off, Instrument::Frame, Instrument::Full],
+            ),
+        };
+        // The two whose figures are quoted have fixed frames; `instrument` has more rounds, since it is to see less than 1 %.
+        let (rounds, frames) = match set {
+            BenchSet::Short => (9, None),
+            BenchSet::Schedules => (9, Some(1500)),
+            BenchSet::Instrument => (15, Some(200)),
+        };
+        let chains = options.chains.clone().unwrap_or(vec![chain.into()]);
+        Ok(Self {
+            scenes: options.scenes.clone().unwrap_or(vec![scene.into()]),
+            sizes: options.sizes.clone().unwrap_or(sizes),
+            chains: chains.iter().map(|name| chain_of(name)).collect::<Result<_, _>>()?,
+            processors: options.processors.clone().unwrap_or(vec![ProcessorChoice::Auto]),
+            schedules: options.schedules.clone().unwrap_or(schedules),
+            in_flight: options.in_flight.clone().unwrap_or(in_flight),
+            instrument: options.instrument.clone().unwrap_or(instrument),
+            rounds: options.rounds.unwrap_or(rounds),
+            frames: options.frames.or(frames),
+            warm_up: options.warm_up,
+        })
+    }
+
+    /// Frames of a round and of its warm-up, where one frame of each case takes so long together.
+    pub fn frames(&self, of_each: Duration) -> (u64, u64) {
+        let frames = self.frames.unwrap_or_else(|| {
+            let fitting = SHORT.as_secs_f64() / (of_each.as_secs_f64() * f64::from(self.rounds));
+            (fitting as u64).clamp(FEWEST, MOST)
+        });
+        (frames, self.warm_up.unwrap_or(frames.div_ceil(8)))
+    }
+
+    /// The chains, found again by their effects' names.
+    pub fn chains(&self) -> &[Chain] {
+        &self.chains
+    }
+
+    /// All cases, each once, by size. `processors` are those that were found.
+    pub fn cases(&self, processors: &[&'static str]) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for size in &self.sizes {
+            for scene in &self.scenes {
+                for chain in &self.chains {
+                    for processor in processors {
+                        for (schedule, frames_in_flight) in self.orders() {
+                            for instrument in &self.instrument {
+                                cases.push(Case {
+                                    scene: scene.trim().to_owned(),
+                                    width: size.width,
+                                    height: size.height,
+                                    chain: names(chain),
+                                    processor: (*processor).to_owned(),
+                                    schedule,
+                                    frames_in_flight,
+                                    instrument: *instrument,
+                                });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut once: Vec<Case> = Vec::new();
+        for case in cases {
+            if !once.contains(&case) {
+                once.push(case);
+            }
+        }
+        once
+    }
+
+    /// Schedules with the frames they have in flight: serial has one.
+    fn orders(&self) -> Vec<(Schedule, usize)> {
+        let of = |schedule: &Schedule| match schedule {
+            Schedule::Serial => vec![(Schedule::Serial, 1)],
+            Schedule::Pipelined => {
+                let counts = self.in_flight.iter();
+                counts.map(|count| (Schedule::Pipelined, (*count).into())).collect()
+            }
+        };
+        self.schedules.iter().flat_map(of).collect()
+    }
+}
+
+/// The names of a chain's effects.
+pub fn names(chain: &Chain) -> Vec<String> {
+    chain.enabled_names().into_iter().map(str::to_owned).collect()
+}
+
+fn chain_of(text: &str) -> anyhow::Result<Chain> {
+    let names: Vec<&str> = match text.trim() {
+        "none" => Vec::new(),
+        "default" => DEFAULT_KERNELS.split(',').collect(),
+        "all" => catalogue().visible().map(|(_, effect)| effect.name.as_str()).collect(),
+        list => list.split('+').map(str::trim).collect(),
+    };
+    Chain::with_enabled(catalogue(), &names)
+        .map_err(|error| usage(format!("--chains {text}: {error}; or none, default, all")))
+}

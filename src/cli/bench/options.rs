@@ -1,0 +1,140 @@
+//! The options of a bench.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::bench::MOST_ROUNDS;
+use crate::renderer::Schedule;
+use crate::timing::Instrument;
+
+use super::super::options::{ProcessorChoice, Size, parse_size};
+
+/// Options of `handover bench`.
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    /// The set of cases; options below replace what it says.
+    #[arg(value_enum, value_name = "SET", default_value_t = BenchSet::Short)]
+    pub set: BenchSet,
+
+    /// What Vulkan draws: studio, none.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        help_heading = "The work: each with each"
+    )]
+    pub scenes: Option<Vec<String>>,
+    /// Extents of the frames: WIDTHxHEIGHT, or 720p, 1080p, 4k, 8k.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = parse_named_size, help_heading = "The work: each with each")]
+    pub sizes: Option<Vec<Size>>,
+    /// The effects of each chain, joined by +, in their order; or none, default (those of the view), all.
+    #[arg(
+        long,
+        value_name = "A+B,C",
+        value_delimiter = ',',
+        help_heading = "The work: each with each"
+    )]
+    pub chains: Option<Vec<String>>,
+
+    /// Who runs the chain.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "The ways to do it: each with each"
+    )]
+    pub processors: Option<Vec<ProcessorChoice>>,
+    /// The order in which the parts of frames are submitted; serial has one frame in flight.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "The ways to do it: each with each"
+    )]
+    pub schedules: Option<Vec<Schedule>>,
+    /// How many frames are under way at a time, 1 to 8.
+    #[arg(
+        long,
+        value_name = "N,M",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u8).range(1..=8),
+        help_heading = "The ways to do it: each with each"
+    )]
+    pub in_flight: Option<Vec<u8>>,
+    /// How much of every frame is measured.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "The ways to do it: each with each"
+    )]
+    pub instrument: Option<Vec<Instrument>>,
+
+    /// Rounds; each runs every case once, in an order of its own. Below 6 no difference is called.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS as i64), help_heading = "How often")]
+    pub rounds: Option<u32>,
+    /// Frames of a round; in the set `short` by default as many as make half a minute.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "How often")]
+    pub frames: Option<u64>,
+    /// Frames before each round that are not measured; by default an eighth of a round.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=1_000_000), help_heading = "How often")]
+    pub warm_up: Option<u64>,
+    /// What the order is drawn from; by default another one each time.
+    #[arg(long, value_name = "N", help_heading = "How often")]
+    pub seed: Option<u64>,
+    /// The GPU: its number, a part of its name, or the start of its UUID.
+    #[arg(long, value_name = "GPU", help_heading = "How often")]
+    pub gpu: Option<String>,
+    /// GPU memory that the cases may hold together, MiB; one that has to give way is made anew for its next round. By default
+    /// half of what is free.
+    #[arg(long, value_name = "MIB", help_heading = "How often")]
+    pub memory: Option<u32>,
+
+    /// Write all rounds to FILE, which must not be there yet.
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// Say what differs from the results in BASE.
+    #[arg(long, value_name = "BASE", help_heading = "Results")]
+    pub compare: Option<PathBuf>,
+    /// Compare with results of another machine, driver or build too.
+    #[arg(long, requires = "compare", help_heading = "Results")]
+    pub compare_anyway: bool,
+    /// Render nothing: take the results from FILE.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "rounds", "frames",
+            "warm_up", "seed", "gpu", "memory", "json",
+        ],
+        help_heading = "Results"
+    )]
+    pub read: Option<PathBuf>,
+}
+
+/// A named set of cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BenchSet {
+    /// The view as it starts, serial and pipelined.
+    Short,
+    /// The hand-over alone, 1280x720: serial, and pipelined with 1 to 8 frames in flight.
+    Schedules,
+    /// What measuring costs: all effects at 1080p and 4K, with nothing, parts and kernels measured.
+    Instrument,
+}
+
+/// Reads `1280x720`, or the name of a size.
+fn parse_named_size(text: &str) -> Result<Size, String> {
+    let (width, height) = match text.to_ascii_lowercase().as_str() {
+        "720p" => (1280, 720),
+        "1080p" => (1920, 1080),
+        "4k" => (3840, 2160),
+        "8k" => (7680, 4320),
+        _ => return parse_size(text).map_err(|error| format!("{error}; or 720p, 1080p, 4k, 8k")),
+    };
+    Ok(Size { width, height })
+}
