@@ -219,7 +219,8 @@ fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
     let settings = Settings {
         frames_in_flight: case.frames_in_flight,
         schedule: case.schedule,
-        wait_limit: Duration::from_secs(10),
+        // In software a frame of 8K takes some ten seconds.
+        wait_limit: Duration::from_secs(60),
         effects: catalogue().effects().len(),
         instrument: case.instrument,
         check_tags: false,
