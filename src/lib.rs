@@ -41,6 +41,7 @@ pub mod cuda;
 pub mod frame;
 pub mod interop;
 pub mod kernels;
+pub mod overlay;
 pub mod present;
 pub mod process;
 pub mod proof;

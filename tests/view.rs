@@ -274,10 +274,10 @@ impl Window {
 
     /// Another scene, and back.
     fn switch_scene(&mut self, plain: &Picture) {
-        self.press("Tab");
+        self.press("n");
         self.until("another scene", |window| window.picture() != *plain);
         self.keep("next_scene");
-        self.press("shift+Tab");
+        self.press("shift+n");
         self.until_shown("the first scene again", plain);
     }
 

@@ -5,6 +5,7 @@ mod examples;
 mod log;
 mod options;
 mod output;
+mod overlay;
 mod selftest;
 mod session;
 mod setup;

@@ -16,6 +16,7 @@ use crate::timing::table::summary_table;
 use crate::timing::{Capture, History, Sheet};
 
 use super::output::print;
+use super::overlay::ViewOverlay;
 use super::setup::Machine;
 
 /// Names of the effects, by catalogue index: the columns of a capture.
@@ -55,10 +56,18 @@ pub(crate) struct ViewSession {
     keep: Keep,
     capture: Option<Capture>,
     history: History,
+    overlay: ViewOverlay,
 }
 
 impl ViewSession {
-    pub fn new(renderer: Renderer, machine: Machine, chain: Chain, keep: Keep, capture: Option<Capture>) -> Self {
+    pub fn new(
+        renderer: Renderer,
+        machine: Machine,
+        chain: Chain,
+        keep: Keep,
+        capture: Option<Capture>,
+        overlay: ViewOverlay,
+    ) -> Self {
         let plan = Arc::new(chain.plan());
         Self {
             renderer,
@@ -73,6 +82,7 @@ impl ViewSession {
             keep,
             capture,
             history: History::new(&effect_names()),
+            overlay,
         }
     }
 
@@ -153,7 +163,20 @@ impl ViewSession {
             if let Some(capture) = &self.capture {
                 capture.push(&record);
             }
+            self.overlay.push(record);
         }
+    }
+
+    /// What the overlay is headed by: the line at start in fewer words.
+    fn overlay_title(machine: &Machine, renderer: &mut Renderer) -> String {
+        let vk::Extent2D { width, height } = renderer.extent();
+        let (name, processor) = (&machine.device.physical.name, renderer.processor().name());
+        // What is in parentheses, such as the compiler of a driver in software, is too long for a heading.
+        let name = name.split(" (").next().unwrap_or(name);
+        format!(
+            "{name}, kernels on {processor}, {}, {width}x{height}",
+            renderer.scene_name()
+        )
     }
 
     fn chain_changed(&mut self) {
@@ -254,6 +277,9 @@ impl Session for ViewSession {
         let camera = self
             .camera
             .advance(self.time + time_delta, self.keep.time_step.unwrap_or(time_delta));
+        let machine = &self.machine;
+        self.overlay
+            .prepare(&mut self.renderer, |renderer| Self::overlay_title(machine, renderer))?;
         let view = View {
             scene: SceneFrame {
                 frame: 0,
@@ -301,6 +327,8 @@ impl Session for ViewSession {
             }
             Action::ToggleCapture => self.toggle_capture()?,
             Action::SwitchScene(by) => self.switch_scene(by)?,
+            Action::ToggleOverlay => self.overlay.toggle(),
+            Action::HideAll => self.overlay.toggle_all(),
             Action::Screenshot => {
                 let free = (1..).map(|number| PathBuf::from(format!("{BASE_NAME}-{number:04}.png")));
                 let path = free.into_iter().find(|path| !path.exists()).unwrap_or_default();
@@ -319,6 +347,10 @@ impl Session for ViewSession {
         self.renderer.resize(extent)?;
         self.keep_records();
         Ok(())
+    }
+
+    fn scaled(&mut self, pixels_per_point: f64) {
+        self.overlay.set_window_scale(pixels_per_point);
     }
 
     fn title(&self, frames_per_second: f64) -> String {

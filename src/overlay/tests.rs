@@ -1,0 +1,1 @@
+//! Tests of the overlay as a whole.
