@@ -86,7 +86,7 @@ impl ViewOverlay {
         }
         self.overlay.facts_mut().title = title(renderer);
         let scale = self.fixed_scale.unwrap_or(self.window_scale);
-        renderer.set_overlay(Some(self.overlay.draw(renderer.extent(), scale)));
+        renderer.set_overlay(self.overlay.draw(renderer.extent(), scale));
         Ok(())
     }
 }

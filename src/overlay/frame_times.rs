@@ -1,13 +1,10 @@
 //! The graph of frame times, with lines at their percentiles.
 
-use std::collections::VecDeque;
-
 use egui::{Align2, Rangef, Shape, Stroke, pos2};
 
 use super::figures::Figures;
 use super::paint::{LINE, Pen};
 use super::{FRAMES_KEPT, palette, ticks};
-use crate::timing::FrameRecord;
 
 /// Points.
 const HEIGHT: f32 = 96.0;
@@ -17,8 +14,8 @@ const RIGHT: f32 = 88.0;
 /// The graph reaches beyond the slowest of a hundred frames; what is slower still is cut off.
 const HEADROOM: f64 = 1.3;
 
-pub(super) fn paint(pen: &mut Pen<'_>, figures: &Figures, recent: &VecDeque<FrameRecord>) {
-    let last = format!("the last {} frames", recent.len());
+pub(super) fn paint(pen: &mut Pen<'_>, figures: &Figures, times_ms: &[Option<f64>]) {
+    let last = format!("the last {} frames", times_ms.len());
     pen.heading("frame time, present to present", &last);
     let mut graph = pen.take(HEIGHT);
     graph.min.x += LEFT;
@@ -50,13 +47,13 @@ pub(super) fn paint(pen: &mut Pen<'_>, figures: &Figures, recent: &VecDeque<Fram
 
     // The newest frame is at the right edge.
     let across = graph.width() / (FRAMES_KEPT - 1) as f32;
-    let newest = recent.len() as f32 - 1.0;
-    let points: Vec<_> = recent
+    let newest = times_ms.len() as f32 - 1.0;
+    let points: Vec<_> = times_ms
         .iter()
         .zip(0_u16..)
-        .filter_map(|(record, age)| {
-            let x = graph.right() - (newest - f32::from(age)) * across;
-            Some(pos2(x, y_of(record.between_presents_ms?)))
+        .filter_map(|(time_ms, number)| {
+            let x = graph.right() - (newest - f32::from(number)) * across;
+            Some(pos2(x, y_of((*time_ms)?)))
         })
         .collect();
     pen.painter

@@ -14,27 +14,27 @@ mod stack;
 mod ticks;
 mod timeline;
 mod tracks;
+mod typesetter;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use egui::{LayerId, RawInput, Rect, ViewportId, ViewportInfo};
 
-use crate::timing::{ClockProof, FrameRecord, milliseconds};
+use crate::timing::{ClockProof, FrameRecord};
 
 pub use atlas::Atlas;
 pub use draw_list::{DrawList, Layout};
 use figures::Figures;
 pub use stack::{Part, mean_parts, parts_of};
 pub use timeline::{Arrow, Bar, Signal, Timeline, Track};
+use typesetter::{Job, LaidOut, Typesetter};
 
 /// Frames that are kept, which the graph shows: four seconds of 60 Hz.
 const FRAMES_KEPT: usize = 240;
 
-/// The least time from one layout to the next. Shorter than a frame of most displays, so that graphs move with the frames; where
-/// frames are shorter still, layouts would cost more than they show.
+/// The least time from one layout to the next: shorter than a frame of most displays, so that graphs move with the frames.
 const LAYOUT_INTERVAL: Duration = Duration::from_millis(15);
 
 /// The least time from one change of the numbers to the next: they are to be read.
@@ -59,36 +59,29 @@ pub struct Facts {
 pub struct Overlay {
     recent: VecDeque<FrameRecord>,
     facts: Facts,
-    figures: Figures,
+    figures: Arc<Figures>,
     figures_at: Option<Instant>,
-    context: egui::Context,
-    atlas: Arc<Atlas>,
     last: Option<LaidOut>,
-}
-
-/// A layout, what it was made for, and what it took.
-struct LaidOut {
-    at: Instant,
-    screen: vk::Extent2D,
-    scale: f32,
-    list: Arc<DrawList>,
-    took_ms: f64,
+    /// When the last layout was begun.
+    begun_at: Option<Instant>,
+    /// One is under way.
+    is_busy: bool,
+    /// Started when something is drawn for the first time.
+    typesetter: Option<Typesetter>,
 }
 
 impl Overlay {
     /// An overlay that has seen no frame.
     pub fn new(facts: Facts) -> Self {
-        let context = egui::Context::default();
-        // The shader takes the nearest texel of the atlas, which suits text and not discs of any size.
-        context.tessellation_options_mut(|options| options.prerasterized_discs = false);
         Self {
             recent: VecDeque::with_capacity(FRAMES_KEPT),
             facts,
-            figures: Figures::default(),
+            figures: Arc::default(),
             figures_at: None,
-            context,
-            atlas: Arc::default(),
             last: None,
+            begun_at: None,
+            is_busy: false,
+            typesetter: None,
         }
     }
 
@@ -105,50 +98,49 @@ impl Overlay {
         self.recent.push_back(record);
     }
 
-    /// What to draw over a screen of this extent, `scale` texels a point. Laid out anew where that is due.
-    pub fn draw(&mut self, screen: vk::Extent2D, scale: f32) -> Arc<DrawList> {
+    /// What to draw over a screen of this extent, `scale` texels a point: the last layout that is done. Waits for one only where
+    /// none was made for such a screen. `None` where the system gives no thread to lay out on.
+    pub fn draw(&mut self, screen: vk::Extent2D, scale: f32) -> Option<Arc<DrawList>> {
+        if self.typesetter.is_none() {
+            self.typesetter = Typesetter::start();
+        }
+        let typesetter = self.typesetter.as_ref()?;
+        if let Some(layout) = typesetter.take() {
+            self.last = Some(layout);
+            self.is_busy = false;
+        }
         let now = Instant::now();
-        let fits = |last: &&LaidOut| last.screen == screen && last.scale == scale;
-        if let Some(last) = self.last.as_ref().filter(fits)
-            && now - last.at < LAYOUT_INTERVAL
-        {
-            return Arc::clone(&last.list);
+        loop {
+            let fits = |last: &LaidOut| last.screen == screen && last.scale == scale;
+            let fitting = self
+                .last
+                .as_ref()
+                .filter(|last| fits(last))
+                .map(|last| Arc::clone(&last.list));
+            let is_due = self.begun_at.is_none_or(|at| now - at >= LAYOUT_INTERVAL);
+            if !self.is_busy && (is_due || fitting.is_none()) {
+                // The first frames change the numbers at once.
+                let is_young = self.recent.len() < FRAMES_KEPT / 4;
+                let are_due = self.figures_at.is_none_or(|at| now - at >= FIGURES_INTERVAL);
+                if is_young || are_due {
+                    self.figures = Arc::new(Figures::of(&self.recent, self.last.as_ref().map(|last| last.took_ms)));
+                    self.figures_at = Some(now);
+                }
+                typesetter.begin(Job {
+                    facts: self.facts.clone(),
+                    figures: Arc::clone(&self.figures),
+                    frame_times: self.recent.iter().map(|record| record.between_presents_ms).collect(),
+                    screen,
+                    scale,
+                });
+                (self.is_busy, self.begun_at) = (true, Some(now));
+            }
+            if fitting.is_some() {
+                return fitting;
+            }
+            self.last = Some(typesetter.wait()?);
+            self.is_busy = false;
         }
-        // The first frames change them at once.
-        let is_young = self.recent.len() < FRAMES_KEPT / 4;
-        if is_young || self.figures_at.is_none_or(|at| now - at >= FIGURES_INTERVAL) {
-            self.figures = Figures::of(&self.recent, self.last.as_ref().map(|last| last.took_ms));
-            self.figures_at = Some(now);
-        }
-        let list = Arc::new(self.lay_out(screen, scale));
-        self.last = Some(LaidOut {
-            at: now,
-            screen,
-            scale,
-            list: Arc::clone(&list),
-            took_ms: milliseconds(now.elapsed()),
-        });
-        list
-    }
-
-    fn lay_out(&mut self, screen: vk::Extent2D, scale: f32) -> DrawList {
-        let size = egui::vec2(screen.width as f32, screen.height as f32) / scale;
-        let mut input = RawInput {
-            screen_rect: Some(Rect::from_min_size(egui::Pos2::ZERO, size)),
-            ..RawInput::default()
-        };
-        let viewport = ViewportInfo {
-            native_pixels_per_point: Some(scale),
-            ..ViewportInfo::default()
-        };
-        input.viewports.insert(ViewportId::ROOT, viewport);
-        let output = self.context.run_pass(input, |context| {
-            let painter = context.layer_painter(LayerId::background());
-            paint::panel(&painter, &self.facts, &self.figures, &self.recent);
-        });
-        Atlas::apply(&mut self.atlas, output.textures_delta);
-        let primitives = self.context.tessellate(output.shapes, output.pixels_per_point);
-        DrawList::new(&primitives, output.pixels_per_point, screen, &self.atlas)
     }
 }
 

@@ -1,13 +1,12 @@
 //! The panel: its sections from the top, and what they share.
 
-use std::collections::VecDeque;
-
 use egui::emath::GuiRounding;
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
 
 use super::figures::Figures;
+use super::typesetter::Job;
 use super::{Facts, frame_times, legend, palette, ticks, tracks};
-use crate::timing::{ClockProof, ClockRelation, FrameRecord, ProvenBy};
+use crate::timing::{ClockProof, ClockRelation, ProvenBy};
 
 /// Points. Wide enough for a kernel's row; half of the window that opens by default.
 const WIDTH: f32 = 600.0;
@@ -85,7 +84,8 @@ fn filled(rect: Rect, color: Color32) -> Shape {
 }
 
 /// All of the panel, at the upper left.
-pub(super) fn panel(painter: &Painter, facts: &Facts, figures: &Figures, recent: &VecDeque<FrameRecord>) {
+pub(super) fn panel(painter: &Painter, job: &Job) {
+    let Job { facts, figures, .. } = job;
     let screen = painter.clip_rect();
     let width = WIDTH.min(screen.width() - 2.0 * MARGIN);
     let corner = screen.min + vec2(MARGIN, MARGIN);
@@ -99,7 +99,7 @@ pub(super) fn panel(painter: &Painter, facts: &Facts, figures: &Figures, recent:
     };
     let fps = figures.fps.map_or_else(String::new, |fps| format!("{fps:.1} frames/s"));
     pen.heading(&facts.title, &fps);
-    frame_times::paint(&mut pen, figures, recent);
+    frame_times::paint(&mut pen, figures, &job.frame_times);
     legend::paint(&mut pen, facts, figures);
     tracks::paint(&mut pen, figures);
     footer(&mut pen, facts, figures);
