@@ -24,6 +24,7 @@
 
 use std::process::ExitCode;
 
+use handover::anyhow;
 use handover::interop::{Idle, SharedBinarySemaphore};
 use handover::proof::{Pair, StampedSlots, Verdict, conclude, leaves_no_descriptor};
 

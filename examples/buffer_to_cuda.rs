@@ -15,13 +15,15 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::bail;
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::bail;
+use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::{Error, SharedMemory};
 use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::ownership::{acquire_from_external, keep_for_copies, release_to_external};
 use handover::vulkan::transfer::copy_buffer;
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory};
 use vk::BufferUsageFlags as BufferUsage;
 

@@ -14,8 +14,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::{Context, ensure};
 use handover::cuda::{Driver, Module, compile, launch};
 use handover::interop::{
     ExportedImage, ImportedImage, MemoryHandle, SharedFormat, SharedImageDescription, SharedTimeline, TimelineHandle,
@@ -25,6 +25,7 @@ use handover::proof::{Pair, Verdict, conclude, expect_descriptors, expect_words}
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{clear, image_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {

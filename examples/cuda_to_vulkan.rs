@@ -15,14 +15,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::bail;
 use handover::cuda::{Function, launch};
 use handover::interop::{CudaAllocation, Error, ImportedBuffer, LinearImage, SharedFormat};
 use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::acquire_from_external;
 use handover::vulkan::transfer::{copy_buffer, image_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory, COLOR, CommandPool};
 use vk::BufferUsageFlags as BufferUsage;
 

@@ -12,13 +12,16 @@
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use anyhow::{Context as _, ensure};
-use ash::vk::Extent2D;
-use glow::HasContext;
+use handover::anyhow;
+use handover::anyhow::{Context as _, ensure};
+use handover::bytemuck;
 use handover::cuda::{Driver, Function, launch};
 use handover::interop::SharedFormat;
+use handover::interop::gl::glow;
+use handover::interop::gl::glow::HasContext;
 use handover::interop::gl::{Buffer, Context, ReadOnly, ReadWrite, Registered, Texture, WriteDiscard};
 use handover::proof::{Canvas, Pair, Verdict, conclude, leaves_no_descriptor};
+use handover::vulkan::vk::Extent2D;
 
 const FRAMES: u32 = 60;
 /// Sides of the target before and after the resize, powers of two so that corners are exact, with the rectangles drawn.

@@ -13,13 +13,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::{bail, ensure};
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::{bail, ensure};
+use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory};
 use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory};
 use vk::BufferUsageFlags as BufferUsage;
 

@@ -12,13 +12,14 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::ensure;
 use handover::cuda::{compile, link};
 use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::discard_for_copies;
 use handover::vulkan::transfer::{clear, copy_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{
     Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Image, ImageDescription, QueueKernel, Timeline,
     TimelineWait,

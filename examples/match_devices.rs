@@ -16,7 +16,8 @@
 use std::io::Write as _;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, ensure};
+use handover::anyhow;
+use handover::anyhow::{Context as _, ensure};
 use handover::cuda::Driver;
 use handover::interop::{DeviceMatch, Error, VisibleDevices, open_descriptors, uuid_text};
 use handover::proof::{Verdict, conclude, expect_descriptors, look};

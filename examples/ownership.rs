@@ -26,13 +26,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::{bail, ensure};
 use handover::interop::{
     CudaAllocation, ImportedBuffer, ImportedImage, LinearImage, SharedBinarySemaphore, SharedFormat, SharedImage,
     SharedImageDescription, SharedMemory, SharedTimeline, open_descriptors,
 };
 use handover::proof::{Pair, Verdict, conclude, expect_descriptors};
+use handover::vulkan::vk;
 use handover::vulkan::{Timeline, TimelineWait};
 
 const ROUNDS: u64 = 1000;

@@ -11,12 +11,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::ensure;
+use handover::bytemuck;
 use handover::cuda::{copy_to_peer, launch};
 use handover::interop::{CudaAllocation, ImportedBuffer, SharedBuffer, SharedMemory};
 use handover::proof::{Pair, Verdict, conclude};
 use handover::vulkan::ownership::{acquire_from_external, release_to_external};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory};
 
 const FRAMES: u32 = 100;

@@ -20,7 +20,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::ensure;
+use handover::anyhow;
+use handover::anyhow::ensure;
 use handover::interop::SharedTimeline;
 use handover::proof::{Pair, StampedSlots, Verdict, conclude, leaves_no_descriptor};
 use handover::vulkan::{Timeline, TimelineWait};

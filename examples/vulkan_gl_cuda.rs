@@ -13,9 +13,12 @@
 
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::thread::sleep;
+use std::time::Duration;
 
-use anyhow::{bail, ensure};
-use ash::vk;
+use handover::anyhow;
+use handover::anyhow::{bail, ensure};
+use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::gl::{BinarySemaphore, Context, ImportedTexture, ImportedTimeline, Texture, TextureLayout};
 use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline};
@@ -23,6 +26,7 @@ use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude, expect_
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
+use handover::vulkan::vk;
 use handover::vulkan::{Buffer, BufferMemory, CommandPool, Timeline, TimelineWait};
 use vk::{BufferUsageFlags as BufferUsage, ImageUsageFlags as Usage};
 
@@ -186,8 +190,11 @@ fn rounds(pair: &Pair, opengl: &Rc<Context>, kernel: &Function) -> anyhow::Resul
     device.submit(queue, commands, &[drawn.at(ROUNDS.into())], &[finished.at(1)])?;
     let ended = finished.wait(1, ROUND_TRIP_LIMIT)?;
     if ended == TimelineWait::TimedOut {
-        // In OpenGL's place, so that the queue can become idle.
-        drawn.signal(ROUNDS.into())?;
+        // In OpenGL's place, one round after the other, so that all three can become idle.
+        for value in drawn.value()? + 1..=ROUNDS.into() {
+            drawn.signal(value)?;
+            sleep(Duration::from_millis(10));
+        }
     }
     pair.finish()?;
     ensure!(

@@ -26,14 +26,20 @@
 //! | what is drawn | [`scene`] |
 //! | where frames go | [`present`] |
 //! | what each frame cost | [`timing`] |
+//! | reports on captures | [`report`] |
 //! | the window and its keys | [`app`] |
 //! | the command line | [`cli`] |
 //! | the two APIs, wrapped thinly | [`vulkan`], [`cuda`] |
 //!
-//! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}.
+//! Arrows point down: cli → app → renderer → {scene, process, present, timing} → interop → {cuda, vulkan}; and
+//! cli → report → timing.
 
 // The examples name this crate, and are a part of its self-test.
 extern crate self as handover;
+
+// What the public interface has in it, and the examples with it: a program needs no other dependency.
+#[doc(no_inline)]
+pub use {anyhow, bytemuck};
 
 pub mod app;
 pub mod cli;
@@ -46,6 +52,7 @@ pub mod present;
 pub mod process;
 pub mod proof;
 pub mod renderer;
+pub mod report;
 pub mod scene;
 pub mod shaders;
 pub mod timing;

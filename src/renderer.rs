@@ -34,7 +34,8 @@ pub use setup::{Parts, Settings};
 const FAILURE_CHECK: Duration = Duration::from_millis(50);
 
 /// The order in which the parts of frames are submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// The samples' way: one frame at a time, the host waits for it. The baseline to compare with.
     Serial,

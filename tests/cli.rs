@@ -285,6 +285,7 @@ fn help_and_version_are_there() {
         "--verbose",
         "doctor",
         "selftest",
+        "report",
     ] {
         assert!(help.stdout.contains(words), "no `{words}`:\n{}", help.stdout);
     }

@@ -49,17 +49,23 @@ fn without_a_display_a_picture_and_timings_are_kept_in_numbered_folders() {
     let arguments = "--size 160x90 --frames 20";
     let first = Program::start(arguments, |_, _| {}).end();
     assert_eq!(first.code, Some(0), "{}", first.stderr);
-    let expected = ["handover-0001/", "handover-0001/frame.png", "handover-0001/frames.csv"];
+    let expected = [
+        "handover-0001/",
+        "handover-0001/capture.json",
+        "handover-0001/frame.png",
+        "handover-0001/frames.csv",
+        "handover-0001/trace.pftrace",
+    ];
     assert_eq!(entries(first.folder.path()), expected);
     for words in [
         "no display: 20 frames are rendered offscreen",
         "timings of 20 frames: handover-0001/frames.csv",
         "picture of the last frame: handover-0001/frame.png",
         "average",
-        "50th percentile",
-        "95th percentile",
-        "99th percentile",
-        "99.9th percentile",
+        "p50",
+        "p95",
+        "p99",
+        "p99.9",
         "maximum",
         "1% low average",
         "1% low integral",
@@ -91,8 +97,14 @@ fn without_a_display_a_picture_and_timings_are_kept_in_numbered_folders() {
     });
     assert_eq!(second.end().code, Some(0));
     assert_eq!(
-        entries(first.folder.path())[3..],
-        ["handover-0002/", "handover-0002/frame.png", "handover-0002/frames.csv"]
+        entries(first.folder.path())[5..],
+        [
+            "handover-0002/",
+            "handover-0002/capture.json",
+            "handover-0002/frame.png",
+            "handover-0002/frames.csv",
+            "handover-0002/trace.pftrace",
+        ]
     );
 }
 
@@ -106,7 +118,10 @@ fn captures_of_a_command_line_have_a_row_a_frame() {
     ] {
         let ended = handover(&format!("{SMALL} --capture run {arguments}"));
         assert_eq!(ended.code, Some(0), "{arguments}\n{}", ended.stderr);
-        assert_eq!(entries(ended.folder.path()), ["run/", "run/frames.csv"]);
+        assert_eq!(
+            entries(ended.folder.path()),
+            ["run/", "run/capture.json", "run/frames.csv", "run/trace.pftrace"]
+        );
         let table = Table::read(&ended.folder.path().join("run/frames.csv"));
         table.check(active);
         if arguments.contains("serial") {
@@ -183,4 +198,48 @@ fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own()
             "scale {scale}: {same_inside} of {inside} texels of the panel are as without"
         );
     }
+}
+
+#[test]
+fn a_capture_tells_what_it_was_made_with() {
+    let ended = handover(
+        "--present offscreen --size 160x90 --frames 12 --capture run --processor host --schedule serial \
+         --frames-in-flight 2 --kernels exposure,vignette --scene none",
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let folder = ended.folder.path().join("run");
+    assert_eq!(entries(&folder), ["capture.json", "frames.csv", "trace.pftrace"]);
+    let facts: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join("capture.json")).unwrap()).unwrap();
+    for (pointer, expected) in [
+        ("/format", serde_json::json!(1)),
+        ("/program/version", serde_json::json!(env!("CARGO_PKG_VERSION"))),
+        ("/cuda", serde_json::Value::Null),
+        ("/processor/name", serde_json::json!("host")),
+        ("/presenter/name", serde_json::json!("offscreen")),
+        ("/schedule", serde_json::json!("serial")),
+        ("/frames_in_flight", serde_json::json!(2)),
+        ("/instrument", serde_json::json!("full")),
+        (
+            "/views",
+            serde_json::json!([{"from_frame": 1, "scene": "none", "extent": [160, 90]}]),
+        ),
+        ("/chains/0/from_frame", serde_json::json!(1)),
+        (
+            "/chains/0/effects/0",
+            serde_json::json!({"name": "exposure", "parameters": {"stops": 0.5}}),
+        ),
+        ("/chains/0/effects/1/name", serde_json::json!("vignette")),
+        ("/host_clock/name", serde_json::json!("CLOCK_MONOTONIC_RAW")),
+        ("/clock/at_start/by", serde_json::json!("host_clock")),
+        ("/clock/at_end/by", serde_json::json!("host_clock")),
+        ("/frames", serde_json::json!({"first": 1, "last": 12, "count": 12})),
+    ] {
+        assert_eq!(facts.pointer(pointer), Some(&expected), "{pointer} of {facts:#}");
+    }
+    assert!(
+        facts["vulkan"]["uuid"].as_str().is_some_and(|uuid| uuid.len() == 36),
+        "{facts:#}"
+    );
+    assert!(facts["host_clock"]["calibrations"].as_u64() >= Some(1), "{facts:#}");
 }

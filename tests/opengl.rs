@@ -1,6 +1,5 @@
 //! OpenGL without a window, on whatever OpenGL the machine has: what needs no CUDA.
 #![cfg(all(target_os = "linux", feature = "gl"))]
-#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 use ash::vk::{Extent2D, Offset2D, Rect2D};
 use glow::HasContext;

@@ -338,9 +338,13 @@ fn a_swapchain_shows_what_keys_and_resizes_ask_for() {
     window.quit(&[
         "handover-0001.png",
         "handover-0001/",
+        "handover-0001/capture.json",
         "handover-0001/frames.csv",
+        "handover-0001/trace.pftrace",
         "handover-0002/",
+        "handover-0002/capture.json",
         "handover-0002/frames.csv",
+        "handover-0002/trace.pftrace",
     ]);
 }
 
@@ -354,7 +358,13 @@ fn software_shows_what_keys_and_resizes_ask_for() {
     window.save("handover-0001.png");
     window.capture("handover-0001");
     window.resize(&plain, 15);
-    window.quit(&["handover-0001.png", "handover-0001/", "handover-0001/frames.csv"]);
+    window.quit(&[
+        "handover-0001.png",
+        "handover-0001/",
+        "handover-0001/capture.json",
+        "handover-0001/frames.csv",
+        "handover-0001/trace.pftrace",
+    ]);
 }
 
 #[test]

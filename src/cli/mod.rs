@@ -1,14 +1,19 @@
 //! The command line: one file a command.
 
+mod capture;
+mod capture_facts;
 mod doctor;
 mod examples;
 mod log;
 mod options;
 mod output;
 mod overlay;
+mod report;
 mod selftest;
+mod selftest_result;
 mod session;
 mod setup;
+mod timing_test;
 mod view;
 
 use std::io::Write;
@@ -40,6 +45,7 @@ pub fn main() -> ExitCode {
         None => view::run(&cli.view),
         Some(Command::Doctor(options)) => doctor::run(&options),
         Some(Command::Selftest(options)) => selftest::run(&options),
+        Some(Command::Report(options)) => report::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

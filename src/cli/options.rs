@@ -14,7 +14,8 @@ Examples:
   handover                                           a window; keys 1 to 8 switch the kernels, H lists the keys
   handover --kernels bloom,tonemap --size 1920x1080  these two kernels, in this order
   handover --present offscreen --frames 300 --screenshot last.png --time-step 0.016
-  handover --capture run-1 --frames 1000             timings of every frame in run-1/frames.csv
+  handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace, capture.json
+  handover report run-1 run-2 --html report.html     their statistics, what differs, and a page with plots
   handover doctor                                    what this machine has, what it lacks, and what to do about it
   handover selftest                                  proves the hand-over and every kernel on this machine";
 
@@ -40,6 +41,8 @@ pub enum Command {
     Doctor(DoctorOptions),
     /// Proves the hand-over and every kernel on this machine.
     Selftest(SelftestOptions),
+    /// Prints the statistics of captures again, and compares two.
+    Report(ReportOptions),
 }
 
 /// Options of `handover doctor`.
@@ -76,6 +79,20 @@ pub struct SelftestOptions {
     pub validate: bool,
 }
 
+/// Options of `handover report`.
+#[derive(Debug, Args)]
+pub struct ReportOptions {
+    /// The captures: their folders, or a frames.csv. Of exactly two the second is compared with the first.
+    #[arg(value_name = "DIR", required = true)]
+    pub captures: Vec<PathBuf>,
+    /// Write one page with plots that opens without a network. FILE must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print all numbers as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A part of the self-test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SelftestPart {
@@ -89,6 +106,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// Work of known length appears with that length.
+    Timing,
     /// Every example of the interop library.
     Interop,
 }
@@ -179,7 +198,8 @@ pub struct ViewOptions {
     /// End after so many frames. Offscreen the default is 300.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What is kept")]
     pub frames: Option<u64>,
-    /// Write the timings of every frame to DIR/frames.csv. DIR must not be there yet.
+    /// Write the timings of every frame to DIR/frames.csv, and a trace for Perfetto to DIR/trace.pftrace. DIR must not be there
+    /// yet.
     #[arg(long, value_name = "DIR", help_heading = "What is kept")]
     pub capture: Option<PathBuf>,
     /// Write the last frame as PNG.

@@ -18,7 +18,9 @@ use crate::timing::Instrument;
 use super::examples;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
+use super::selftest_result::{self, PartResult};
 use super::setup::{Machine, Request};
+use super::timing_test;
 
 /// How a part went: what was seen, or what was wrong.
 enum Outcome {
@@ -51,6 +53,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         SelftestPart::Withheld,
         SelftestPart::Tags,
         SelftestPart::Resizes,
+        SelftestPart::Timing,
         SelftestPart::Interop,
     ];
     let parts = if options.parts.is_empty() {
@@ -60,6 +63,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     };
     print(format_args!("self-test on {}", machine.device.physical.name))?;
     let mut failures = 0;
+    let mut results = Vec::new();
     for part in parts {
         let started = Instant::now();
         let outcome = match part {
@@ -68,6 +72,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
+            SelftestPart::Timing => timing(&machine),
             SelftestPart::Interop => interop(&machine),
         };
         let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
@@ -83,7 +88,13 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             "{word}  {name:<9} {seconds:>7.2} s  {}",
             text.replace('\n', "\n        ")
         ))?;
+        results.push(PartResult {
+            name,
+            outcome: word.into(),
+            text: text.clone(),
+        });
     }
+    selftest_result::keep(&machine.device.physical, results);
     match &machine.device.instance.validation {
         None => print("SKIP  validation            off: --validate switches it on")?,
         Some(log) => {
@@ -101,7 +112,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         frames_in_flight: 3,
         schedule: Schedule::Pipelined,
@@ -117,7 +128,7 @@ fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
     Ok(Arc::new(Chain::with_enabled(catalogue(), effects)?.plan()))
 }
 
-fn view(plan: &Arc<Plan>) -> View {
+pub(super) fn view(plan: &Arc<Plan>) -> View {
     let scene = SceneFrame {
         frame: 0,
         time: 0.0,
@@ -157,6 +168,14 @@ fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
             report.frames, report.texels
         )
     })
+}
+
+/// Holds the instrument against what it must show.
+fn timing(machine: &Machine) -> anyhow::Result<Outcome> {
+    if machine.cuda.is_none() {
+        return Ok(Skipped("it takes kernels and hand-overs: CUDA is not there".into()));
+    }
+    timing_test::run(machine).map(Passed)
 }
 
 /// Vulkan writes a pattern, the chain complements it, Vulkan checks every texel, at several extents.

@@ -13,20 +13,12 @@ use crate::kernels::{Chain, Plan, catalogue};
 use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
-use crate::timing::{Capture, History, Sheet};
+use crate::timing::{Capture, History};
 
+use super::capture::{Recording, effect_names};
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::setup::Machine;
-
-/// Names of the effects, by catalogue index: the columns of a capture.
-pub(crate) fn effect_names() -> Vec<&'static str> {
-    catalogue()
-        .effects()
-        .iter()
-        .map(|effect| effect.name.as_str())
-        .collect()
-}
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
 const BASE_NAME: &str = "handover";
@@ -54,7 +46,7 @@ pub(crate) struct ViewSession {
     is_paused: bool,
     steps: u32,
     keep: Keep,
-    capture: Option<Capture>,
+    capture: Option<Recording>,
     history: History,
     overlay: ViewOverlay,
 }
@@ -65,7 +57,7 @@ impl ViewSession {
         machine: Machine,
         chain: Chain,
         keep: Keep,
-        capture: Option<Capture>,
+        capture: Option<Recording>,
         overlay: ViewOverlay,
     ) -> Self {
         let plan = Arc::new(chain.plan());
@@ -160,7 +152,7 @@ impl ViewSession {
     fn keep_records(&mut self) {
         for record in self.renderer.take_records() {
             self.history.push(&record);
-            if let Some(capture) = &self.capture {
+            if let Some(capture) = &mut self.capture {
                 capture.push(&record);
             }
             self.overlay.push(record);
@@ -181,6 +173,9 @@ impl ViewSession {
 
     fn chain_changed(&mut self) {
         self.plan = Arc::new(self.chain.plan());
+        if let Some(capture) = &mut self.capture {
+            capture.chain_changed(self.renderer.last_frame().value() + 1, &self.chain);
+        }
         tracing::info!("effects: {}", self.effects_text());
     }
 
@@ -211,7 +206,7 @@ impl ViewSession {
                 self.renderer.finish()?;
                 self.keep_records();
                 let folder = Capture::next_free(Path::new(BASE_NAME));
-                match Capture::create(&folder, Sheet::of_this_process("Vulkan", &effect_names())) {
+                match Recording::begin(&folder, &mut self.renderer, &self.machine, &self.chain) {
                     Ok(capture) => {
                         tracing::info!("capturing into {}", folder.display());
                         self.capture = Some(capture);
@@ -223,15 +218,24 @@ impl ViewSession {
         }
     }
 
-    fn end_capture(&mut self, capture: Capture) -> anyhow::Result<()> {
+    fn end_capture(&mut self, capture: Recording) -> anyhow::Result<()> {
         self.capture = Some(capture);
         self.renderer.finish()?;
         self.keep_records();
+        let proof = self.renderer.processor().prove_clock();
         if let Some(capture) = self.capture.take() {
-            let written = capture.finish()?;
-            tracing::info!("captured {} frames: {}", written.rows, written.path.display());
+            let written = capture.finish(proof.ok())?;
+            let (rows, path, trace) = (written.rows, written.path.display(), written.trace.display());
+            tracing::info!("captured {rows} frames: {path} and {trace}");
         }
         Ok(())
+    }
+
+    /// The next frame has another scene or extent.
+    fn note_view(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.view_changed(&self.renderer);
+        }
     }
 
     fn switch_scene(&mut self, by: i32) -> anyhow::Result<()> {
@@ -243,6 +247,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
+        self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
     }
@@ -346,6 +351,7 @@ impl Session for ViewSession {
     fn resized(&mut self, extent: vk::Extent2D) -> anyhow::Result<()> {
         self.renderer.resize(extent)?;
         self.keep_records();
+        self.note_view();
         Ok(())
     }
 
@@ -369,11 +375,17 @@ impl Session for ViewSession {
             self.save_screen(&path)?;
         }
         if let Some(capture) = self.capture.take() {
-            let written = capture.finish()?;
+            // Frames that did not come leave the GPU busy.
+            let proof = ended.is_ok().then(|| self.renderer.processor().prove_clock());
+            let written = capture.finish(proof.and_then(Result::ok))?;
             print(format_args!(
                 "timings of {} frames: {}",
                 written.rows,
                 written.path.display()
+            ))?;
+            print(format_args!(
+                "their trace, for https://ui.perfetto.dev: {}",
+                written.trace.display()
             ))?;
         }
         print(summary_table(&self.history).trim_end())?;

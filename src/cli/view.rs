@@ -8,12 +8,13 @@ use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Chain, catalogue};
 use crate::present::{Display, find_display};
 use crate::renderer::Settings;
-use crate::timing::{Capture, Sheet};
+use crate::timing::Capture;
 
+use super::capture::Recording;
 use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
-use super::session::{Keep, ViewSession, effect_names};
+use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
 use super::usage;
 
@@ -121,11 +122,6 @@ fn extent(options: &ViewOptions) -> vk::Extent2D {
     }
 }
 
-/// Makes the folder of a capture before anything else can fail half-way.
-fn open_capture(folder: &Path) -> anyhow::Result<Capture> {
-    Capture::create(folder, Sheet::of_this_process("Vulkan", &effect_names())).map_err(usage)
-}
-
 fn say_why(machine: &Machine) {
     if let Some(reason) = &machine.without_cuda {
         tracing::info!("the host runs the kernels: {reason}");
@@ -151,7 +147,8 @@ fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::R
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
-        let capture = options.capture.as_deref().map(open_capture).transpose()?;
+        let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+        let capture = options.capture.as_ref().map(begin).transpose()?;
         let keep = Keep {
             frames: options.frames,
             time_step: options.time_step,
@@ -184,7 +181,8 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         (options.present != PresentChoice::Offscreen && options.capture.is_none() && options.screenshot.is_none())
             .then(|| Capture::next_free(Path::new("handover")));
     let folder: Option<PathBuf> = options.capture.clone().or(default_folder.clone());
-    let capture = folder.as_deref().map(open_capture).transpose()?;
+    let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+    let capture = folder.as_ref().map(begin).transpose()?;
     let screenshot = options
         .screenshot
         .clone()

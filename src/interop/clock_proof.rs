@@ -20,8 +20,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// of a hand-over can be told. It takes some 15 ms, with nothing else on the stream or the scene queue.
 ///
 /// Where no offset fits all rounds, or the queue has no timestamps, the clocks are compared by way of the host's, which is coarser:
-/// [`ClockProof::by`] says so. There is no proof at all when a round does not end: the first frame then does not end either, and
-/// its bounded wait says more.
+/// [`ClockProof::by`] says so.
 ///
 /// ```no_run
 /// use handover::interop::prove_clock;
@@ -38,22 +37,37 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// # Errors
 /// A failed call.
 pub fn prove_clock(device: &Arc<Device>, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<ClockProof, Error> {
-    if let Some(mut proof) = Proof::new(device, context)? {
-        let rounds = (1..=ROUNDS)
-            .map(|round| proof.round(stream, round))
-            .collect::<Result<Option<Vec<_>>, _>>();
-        if !matches!(rounds, Ok(Some(_))) {
-            proof.let_go()?;
-        }
-        let Some(rounds) = rounds? else {
-            return Ok(ClockProof::NONE);
-        };
-        let proof = ClockProof::from_rounds(ProvenBy::Semaphores, &rounds);
-        if proof.relation != ClockRelation::Unrelated {
-            return Ok(proof);
-        }
+    let proof = ClockProof::from_rounds(
+        ProvenBy::Semaphores,
+        &hand_over_rounds(device, context, stream, ROUNDS)?,
+    );
+    if proof.relation == ClockRelation::Unrelated {
+        return prove_by_host(device, context, stream);
     }
-    prove_by_host(device, context, stream)
+    Ok(proof)
+}
+
+/// Hands over and back `count` times with nothing in between, and stamps before, between and after: what a hand-over costs without
+/// a renderer. No rounds where the queue has no timestamps, or when one did not end within two seconds.
+///
+/// # Errors
+/// A failed call.
+pub fn hand_over_rounds(
+    device: &Arc<Device>,
+    context: &Arc<CudaContext>,
+    stream: &CudaStream,
+    count: u64,
+) -> Result<Vec<Round>, Error> {
+    let Some(mut proof) = Proof::new(device, context)? else {
+        return Ok(Vec::new());
+    };
+    let rounds = (1..=count)
+        .map(|round| proof.round(stream, round))
+        .collect::<Result<Option<Vec<_>>, _>>();
+    if !matches!(rounds, Ok(Some(_))) {
+        proof.let_go(count)?;
+    }
+    Ok(rounds?.unwrap_or_default())
 }
 
 /// Rounds of the host's clock, read before a CUDA stamp is enqueued and after it is there.
@@ -149,10 +163,10 @@ impl Proof {
     }
 
     /// After a round that failed or did not end: signals in both sides' place, so that neither uses what is dropped.
-    fn let_go(&self) -> Result<(), Error> {
+    fn let_go(&self, rounds: u64) -> Result<(), Error> {
         for timeline in [&self.to_cuda, &self.to_vulkan] {
-            if timeline.value()? < ROUNDS {
-                timeline.signal(ROUNDS)?;
+            if timeline.value()? < rounds {
+                timeline.signal(rounds)?;
             }
         }
         Ok(self.device.wait_idle()?)

@@ -95,7 +95,7 @@ mod shared_memory;
 mod shared_timeline;
 mod visible_devices;
 
-pub use clock_proof::prove_clock;
+pub use clock_proof::{hand_over_rounds, prove_clock};
 pub use cuda_allocation::CudaAllocation;
 pub use descriptor_passing::{receive_descriptors, send_descriptors};
 pub use descriptors::open_descriptors;

@@ -163,7 +163,7 @@ mod tests {
             "vignette",
         ];
         assert_eq!(names[..8], visible);
-        assert_eq!(names[8..], ["complement", "copy"]);
+        assert_eq!(names[8..], ["complement", "copy", "spin"]);
         for (index, (_, effect)) in catalogue().visible().enumerate() {
             assert_eq!(effect.key, Some((index + 1).to_string()));
         }

@@ -8,7 +8,7 @@ use super::typesetter::Job;
 use super::{Facts, frame_times, legend, palette, ticks, tracks};
 use crate::timing::{ClockProof, ClockRelation, ProvenBy};
 
-/// Points. Wide enough for a kernel's row; half of the window that opens by default.
+/// Points. Wide enough for a kernel's row; half of the window that opens by default. A narrower one cuts it off.
 const WIDTH: f32 = 600.0;
 /// From the window's edge, and within the panel.
 const MARGIN: f32 = 10.0;
@@ -86,15 +86,13 @@ fn filled(rect: Rect, color: Color32) -> Shape {
 /// All of the panel, at the upper left.
 pub(super) fn panel(painter: &Painter, job: &Job) {
     let Job { facts, figures, .. } = job;
-    let screen = painter.clip_rect();
-    let width = WIDTH.min(screen.width() - 2.0 * MARGIN);
-    let corner = screen.min + vec2(MARGIN, MARGIN);
+    let corner = painter.clip_rect().min + vec2(MARGIN, MARGIN);
     // Its height is known when all is painted.
     let background = painter.add(Shape::Noop);
     let mut pen = Pen {
         painter,
         left: corner.x + MARGIN,
-        right: corner.x + width - MARGIN,
+        right: corner.x + WIDTH - MARGIN,
         y: corner.y + MARGIN / 2.0,
     };
     let fps = figures.fps.map_or_else(String::new, |fps| format!("{fps:.1} frames/s"));
@@ -103,7 +101,7 @@ pub(super) fn panel(painter: &Painter, job: &Job) {
     legend::paint(&mut pen, facts, figures);
     tracks::paint(&mut pen, figures);
     footer(&mut pen, facts, figures);
-    let rect = Rect::from_min_max(corner, pos2(corner.x + width, pen.y + MARGIN / 2.0));
+    let rect = Rect::from_min_max(corner, pos2(corner.x + WIDTH, pen.y + MARGIN / 2.0));
     painter.set(
         background,
         filled(rect.round_to_pixels(painter.pixels_per_point()), palette::PANEL),

@@ -15,13 +15,17 @@ use super::{
 pub struct HostClock {
     origin_ns: u64,
     calibration: Option<Calibration>,
+    /// How long the calibration is good for.
+    calibrate_after_ns: u64,
     last_present_ns: Option<u64>,
     /// When memory was looked at, and what was seen.
     memory_used: Option<(u64, Option<u64>)>,
 }
 
-/// The clocks drift apart by parts in a million: after a second, by microseconds.
+/// The clocks drift apart by parts in a million: after a second, by microseconds. At first, while nobody knows how fast, they are
+/// read together more often.
 const RECALIBRATE_AFTER_NS: u64 = 1_000_000_000;
+const RECALIBRATE_FIRST_AFTER_NS: u64 = 50_000_000;
 
 /// Asking how much memory is used takes some microseconds, and it changes seldom.
 const LOOK_AT_MEMORY_AFTER_NS: u64 = 250_000_000;
@@ -35,6 +39,7 @@ impl HostClock {
         Ok(Self {
             origin_ns: host_ns(),
             calibration: device.calibrate()?,
+            calibrate_after_ns: RECALIBRATE_FIRST_AFTER_NS,
             last_present_ns: None,
             memory_used: None,
         })
@@ -58,9 +63,10 @@ impl HostClock {
 
     fn recalibrate(&mut self, device: &Device) -> Result<(), Error> {
         if let Some(calibration) = self.calibration
-            && host_ns().saturating_sub(calibration.host_ns) > RECALIBRATE_AFTER_NS
+            && host_ns().saturating_sub(calibration.host_ns) > self.calibrate_after_ns
         {
             self.calibration = device.calibrate()?;
+            self.calibrate_after_ns = (2 * self.calibrate_after_ns).min(RECALIBRATE_AFTER_NS);
         }
         Ok(())
     }

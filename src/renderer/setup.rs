@@ -14,7 +14,7 @@ use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::transfer::copy_to_buffer;
-use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, ResultExt, TimestampPool};
+use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
 
 use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS, TagReport};
 
@@ -236,6 +236,11 @@ impl Renderer {
     /// Who shows.
     pub fn presenter(&self) -> &dyn Presenter {
         self.presenter.as_ref()
+    }
+
+    /// The queue that presents: the scene's under the serial schedule, or where there is no other.
+    pub fn present_queue(&self) -> Queue {
+        self.present_queue
     }
 
     /// The name of the scene.

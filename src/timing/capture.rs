@@ -1,4 +1,4 @@
-//! A capture: a new folder whose `frames.csv` is written beside the frames, off their thread.
+//! A capture: a new folder whose `frames.csv` and `trace.pftrace` are written beside the frames, off their thread.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,23 +8,26 @@ use std::thread::{self, JoinHandle};
 
 use crate::timing::columns::{COLUMNS, effect_column};
 use crate::timing::frames_csv::Sheet;
+use crate::timing::perfetto::{TraceInfo, TraceWriter};
 use crate::timing::record::FrameRecord;
 
 mod error;
 mod writer;
 
 pub use error::CaptureError;
-use writer::{Outcome, write_frames};
+use writer::{Failure, Outcome, Output, Progress, write_frames};
 
 /// Name of the table in a capture's folder.
 pub const FRAMES_FILE: &str = "frames.csv";
+/// Name of the trace in a capture's folder.
+pub const TRACE_FILE: &str = "trace.pftrace";
 
 /// A capture being written.
 ///
 /// Dropping it without [`finish`](Self::finish) still writes all frames; an error is then only logged.
 #[derive(Debug)]
 pub struct Capture {
-    path: PathBuf,
+    folder: PathBuf,
     /// Closing it ends the writer.
     sender: Option<Sender<FrameRecord>>,
     writer: Option<JoinHandle<Outcome>>,
@@ -37,56 +40,69 @@ pub struct Written {
     pub path: PathBuf,
     /// Its rows, one a frame, without the header.
     pub rows: u64,
+    /// The trace's path.
+    pub trace: PathBuf,
 }
 
 impl Capture {
-    /// Makes the folder `dir`, which must not exist yet, and writes the header of its `frames.csv`.
+    /// Makes the folder `dir`, which must not exist yet, and writes what its `frames.csv` and `trace.pftrace` begin with.
     ///
     /// # Errors
     ///
     /// All that can be wrong with the path, each with what to do. Nothing is left behind then.
-    pub fn create(dir: &Path, sheet: Sheet) -> Result<Capture, CaptureError> {
+    pub fn create(dir: &Path, sheet: Sheet, trace: &TraceInfo) -> Result<Capture, CaptureError> {
         check_names(&sheet)?;
         fs::create_dir(dir).map_err(|error| CaptureError::of_folder(dir, error))?;
-        let path = dir.join(FRAMES_FILE);
-        Self::start(&path, sheet).inspect_err(|_| {
+        Self::start(dir, sheet, trace).inspect_err(|_| {
             // Best effort: the error that is being returned says more than one about cleaning up.
-            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(dir.join(FRAMES_FILE));
+            let _ = fs::remove_file(dir.join(TRACE_FILE));
             let _ = fs::remove_dir(dir);
         })
     }
 
-    fn start(path: &Path, sheet: Sheet) -> Result<Capture, CaptureError> {
-        let failed = |source| CaptureError::Write {
-            path: path.to_owned(),
-            rows: 0,
-            source,
-        };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(failed)?;
+    fn start(dir: &Path, sheet: Sheet, trace: &TraceInfo) -> Result<Capture, CaptureError> {
         let header = sheet.header();
-        file.write_all(&header).map_err(failed)?;
+        let mut table = create_with(&dir.join(FRAMES_FILE), &header)?;
+        let (trace_writer, trace_header) = TraceWriter::new(trace);
+        let mut trace = create_with(&dir.join(TRACE_FILE), &trace_header)?;
+        let begun = Progress {
+            rows: 0,
+            table_bytes: header.len() as u64,
+            trace_bytes: trace_header.len() as u64,
+        };
         let (sender, receiver) = mpsc::channel();
         let writer = thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
-                let outcome = write_frames(&receiver, sheet, &mut &file);
-                end_at_last_row(&file, header.len() as u64, outcome)
+                let output = Output {
+                    table: &mut table,
+                    trace: &mut trace,
+                };
+                let outcome = write_frames(&receiver, sheet, trace_writer, begun, output);
+                end_at_whole_frames(&table, &trace, &outcome);
+                outcome
             })
-            .map_err(failed)?;
+            .map_err(|source| CaptureError::Write {
+                path: dir.to_owned(),
+                rows: 0,
+                source,
+            })?;
         Ok(Capture {
-            path: path.to_owned(),
+            folder: dir.to_owned(),
             sender: Some(sender),
             writer: Some(writer),
         })
     }
 
+    /// The folder, for what else belongs to the capture.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where the table is written.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(FRAMES_FILE)
     }
 
     /// Hands a frame to the writer: a copy and a queue without bound, so it never waits for the disk.
@@ -99,11 +115,12 @@ impl Capture {
         }
     }
 
-    /// Writes what is left and closes the table.
+    /// Writes what is left and closes both files.
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Write`] if a row could not be written; the file ends after the last whole block of rows before.
+    /// [`CaptureError::Write`] if one could not be written; both end after the last whole block of frames before, and can
+    /// be read.
     pub fn finish(mut self) -> Result<Written, CaptureError> {
         self.close()
     }
@@ -112,18 +129,22 @@ impl Capture {
         drop(self.sender.take());
         let joined = self.writer.take().map(JoinHandle::join);
         let outcome = joined.and_then(Result::ok).unwrap_or_else(|| Outcome {
-            rows: 0,
-            bytes: 0,
-            error: Some(io::Error::other("the thread that writes the capture panicked")),
-        });
-        match outcome.error {
-            None => Ok(Written {
-                path: self.path.clone(),
-                rows: outcome.rows,
+            done: Progress::default(),
+            failure: Some(Failure {
+                file: FRAMES_FILE,
+                source: io::Error::other("the thread that writes the capture panicked"),
             }),
-            Some(source) => Err(CaptureError::Write {
-                path: self.path.clone(),
-                rows: outcome.rows,
+        });
+        let rows = outcome.done.rows;
+        match outcome.failure {
+            None => Ok(Written {
+                path: self.path(),
+                rows,
+                trace: self.folder.join(TRACE_FILE),
+            }),
+            Some(Failure { file, source }) => Err(CaptureError::Write {
+                path: self.folder.join(file),
+                rows,
                 source,
             }),
         }
@@ -183,13 +204,26 @@ fn check_names(sheet: &Sheet) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// Cuts off a row that a full disk broke, so that what is there can be read.
-fn end_at_last_row(file: &File, header_bytes: u64, outcome: Outcome) -> Outcome {
-    if outcome.error.is_some() {
-        // The first error is the one to report; without the cut the file has one broken line at its end.
-        let _ = file.set_len(header_bytes + outcome.bytes);
+/// A new file with what it begins with.
+fn create_with(path: &Path, header: &[u8]) -> Result<File, CaptureError> {
+    let mut options = OpenOptions::new();
+    let created = options.write(true).create_new(true).open(path);
+    created
+        .and_then(|mut file| file.write_all(header).map(|()| file))
+        .map_err(|source| CaptureError::Write {
+            path: path.to_owned(),
+            rows: 0,
+            source,
+        })
+}
+
+/// Cuts off what a full disk broke, so that what is there can be read, and both files hold the same frames.
+fn end_at_whole_frames(table: &File, trace: &File, outcome: &Outcome) {
+    if outcome.failure.is_some() {
+        // The first error is the one to report; without the cut a file has one broken row or packet at its end.
+        let _ = table.set_len(outcome.done.table_bytes);
+        let _ = trace.set_len(outcome.done.trace_bytes);
     }
-    outcome
 }
 
 #[cfg(test)]

@@ -111,7 +111,8 @@ impl History {
 
 fn value(cell: Cell<'_>) -> f64 {
     match cell {
-        Cell::Milliseconds(value) => value,
+        // To the nanosecond, as a capture has it: a report on the capture then says the same as the table.
+        Cell::Milliseconds(value) => (value * 1e6).round() / 1e6,
         Cell::Text(_) | Cell::Number(_) | Cell::NotAvailable => f64::NAN,
     }
 }

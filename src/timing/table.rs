@@ -1,8 +1,9 @@
-//! The table printed at the end of a run.
+//! The table printed at the end of a run, and again by a report on its capture.
 
 use crate::timing::columns::{COLUMNS, Column};
 use crate::timing::history::History;
 use crate::timing::statistics::{FrameRates, Summary};
+use crate::timing::stutter::Stutter;
 
 /// One line of the table: a column of `frames.csv` and its name in words.
 #[derive(Debug, Clone, Copy)]
@@ -50,61 +51,92 @@ pub const FRAME_TIME: usize = 0;
 /// Index of the kernel chain in [`STAGES`].
 pub const CHAIN: usize = 8;
 
-const HEADINGS: [&str; 7] = [
+const HEADINGS: [&str; 10] = [
+    "milliseconds",
     "frames",
     "average",
-    "50th percentile",
-    "95th percentile",
-    "99th percentile",
-    "99.9th percentile",
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "p99.9",
     "maximum",
+    "stutter",
 ];
 
-/// The rates and the statistics of every stage, as plain text with a line end after each line.
-pub fn summary_table(history: &History) -> String {
-    let mut rows: Vec<[String; 8]> = vec![heading()];
-    for (index, stage) in STAGES.iter().enumerate() {
-        rows.push(row(stage.title.to_owned(), &history.stage_ms(index)));
-        if index == CHAIN {
-            for (effect_index, effect) in history.effects().iter().enumerate() {
-                rows.push(row(format!("  {effect}"), &history.effect_ms(effect_index)));
-            }
-        }
-    }
-    format!("{}\n{}", rates(history), aligned(&rows))
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What it is called.
+    pub title: String,
+    /// Its times in milliseconds, in the order of their frames.
+    pub times_ms: Vec<f64>,
 }
 
-fn rates(history: &History) -> String {
-    let rates = FrameRates::of(&history.stage_ms(FRAME_TIME));
+/// The title of an effect's line: it is a part of the line above.
+pub fn effect_title(effect: &str) -> String {
+    format!("  {effect}")
+}
+
+/// The rates and the statistics of every stage of a run, as plain text with a line end after each line.
+pub fn summary_table(history: &History) -> String {
+    let mut lines = Vec::new();
+    for (index, stage) in STAGES.iter().enumerate() {
+        lines.push(Line {
+            title: stage.title.to_owned(),
+            times_ms: history.stage_ms(index),
+        });
+        if index == CHAIN {
+            lines.extend(history.effects().iter().enumerate().map(|(index, effect)| Line {
+                title: effect_title(effect),
+                times_ms: history.effect_ms(index),
+            }));
+        }
+    }
     let kept = history.frames_kept() as u64;
     let frames = match history.frames_seen() {
-        seen if seen == kept => format!("{seen}"),
+        seen if seen == kept => seen.to_string(),
         seen => format!("the last {kept} of {seen}"),
     };
+    table_of(&frames, &lines)
+}
+
+/// The rates and the statistics of lines, the first of which is the frame time. `frames` says how many there are.
+pub fn table_of(frames: &str, lines: &[Line]) -> String {
+    let mut rows: Vec<[String; 10]> = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(lines.iter().map(row));
+    let frame_times = lines.first().map_or(&[][..], |line| &line.times_ms);
+    format!("frames: {frames}\n{}\n{}", rates(frame_times), aligned(&rows))
+}
+
+fn rates(frame_times_ms: &[f64]) -> String {
+    let rates = FrameRates::of(frame_times_ms);
     let named = [
         ("average", rates.average_fps),
         ("1% low average", rates.one_percent_low_average_fps),
         ("1% low integral", rates.one_percent_low_integral_fps),
     ];
-    let mut text = format!("frames: {frames}\n");
+    let mut text = String::new();
     for (name, rate) in named {
         let rate = rate.map_or_else(|| "NA".to_owned(), |rate| format!("{rate:.2}"));
         text += &format!("{name:<16} {rate:>10} frames per second\n");
     }
+    if !frame_times_ms.is_empty() {
+        let Stutter {
+            frames,
+            percent_of_time,
+        } = Stutter::of(frame_times_ms);
+        text += &format!(
+            "{:<16} {frames:>10} frames, {percent_of_time:.2} % of the time\n",
+            "stutter"
+        );
+    }
     text
 }
 
-fn heading() -> [String; 8] {
-    std::array::from_fn(|index| {
-        index
-            .checked_sub(1)
-            .map_or("milliseconds", |index| HEADINGS[index])
-            .to_owned()
-    })
-}
-
-fn row(title: String, times_ms: &[f64]) -> [String; 8] {
-    let Some(summary) = Summary::of(times_ms) else {
+fn row(line: &Line) -> [String; 10] {
+    let title = line.title.clone();
+    let Some(summary) = Summary::of(&line.times_ms) else {
         return std::array::from_fn(|index| if index == 0 { title.clone() } else { "NA".to_owned() });
     };
     let ms = |value: f64| format!("{value:.4}");
@@ -113,17 +145,19 @@ fn row(title: String, times_ms: &[f64]) -> [String; 8] {
         summary.count.to_string(),
         ms(summary.mean_ms),
         ms(summary.p50_ms),
+        ms(summary.p90_ms),
         ms(summary.p95_ms),
         ms(summary.p99_ms),
         ms(summary.p99_9_ms),
         ms(summary.max_ms),
+        summary.stutter.frames.to_string(),
     ]
 }
 
 /// Titles to the left, numbers to the right, two spaces between.
-fn aligned(rows: &[[String; 8]]) -> String {
+pub fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     let mut text = String::new();
     for row in rows {
         text += &format!("{:<width$}", row[0], width = widths[0]);

@@ -1,6 +1,7 @@
 //! The device's clock and the host's, read together.
 
 use ash::vk;
+use rustix::time::ClockId;
 
 use super::{Device, Error, ResultExt};
 
@@ -30,9 +31,45 @@ impl Calibration {
 /// Nanoseconds of CLOCK_MONOTONIC_RAW: CLOCK_MONOTONIC, the clock of `std::time::Instant`, is bent towards the time of day as it
 /// runs, by up to 500 parts in a million.
 pub fn host_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicRaw);
-    // It counts from boot: never negative.
+    read(ClockId::MonotonicRaw)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
+    // Both count from boot: never negative.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// An instant of CLOCK_MONOTONIC, not long ago, on CLOCK_MONOTONIC_RAW, and how far off it may be.
+fn raw_from_monotonic(monotonic_ns: u64) -> (u64, u64) {
+    let before = read(ClockId::MonotonicRaw);
+    let monotonic = read(ClockId::Monotonic);
+    let after = read(ClockId::MonotonicRaw);
+    let ago = monotonic.saturating_sub(monotonic_ns);
+    (before + (after - before) / 2 - ago, (after - before).div_ceil(2))
+}
+
+/// Which of the host's clocks a device reads together with its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostDomain {
+    /// CLOCK_MONOTONIC_RAW.
+    Raw,
+    /// CLOCK_MONOTONIC, as Mesa's software does.
+    Monotonic,
+}
+
+impl HostDomain {
+    /// The best of what a device has.
+    pub fn of(domains: &[vk::TimeDomainEXT]) -> Option<Self> {
+        let has = |domain| domains.contains(&domain);
+        if !has(vk::TimeDomainEXT::DEVICE) {
+            None
+        } else if has(vk::TimeDomainEXT::CLOCK_MONOTONIC_RAW) {
+            Some(Self::Raw)
+        } else {
+            has(vk::TimeDomainEXT::CLOCK_MONOTONIC).then_some(Self::Monotonic)
+        }
+    }
 }
 
 impl Device {
@@ -41,21 +78,26 @@ impl Device {
     /// # Errors
     /// A failed call.
     pub fn calibrate(&self) -> Result<Option<Calibration>, Error> {
-        let Some(functions) = &self.calibrated_timestamps else {
+        let Some((functions, host)) = &self.calibrated_timestamps else {
             return Ok(None);
         };
+        let host_domain = match host {
+            HostDomain::Raw => vk::TimeDomainEXT::CLOCK_MONOTONIC_RAW,
+            HostDomain::Monotonic => vk::TimeDomainEXT::CLOCK_MONOTONIC,
+        };
         let domain = |time_domain| vk::CalibratedTimestampInfoEXT::default().time_domain(time_domain);
-        let infos = [
-            domain(vk::TimeDomainEXT::DEVICE),
-            domain(vk::TimeDomainEXT::CLOCK_MONOTONIC_RAW),
-        ];
+        let infos = [domain(vk::TimeDomainEXT::DEVICE), domain(host_domain)];
         // SAFETY: V3; both domains were found when the device was made.
         let (stamps, deviation_ns) =
             unsafe { functions.get_calibrated_timestamps(&infos) }.during(|| "read the calibrated timestamps")?;
+        let (host_ns, more_ns) = match host {
+            HostDomain::Raw => (stamps[1], 0),
+            HostDomain::Monotonic => raw_from_monotonic(stamps[1]),
+        };
         Ok(Some(Calibration {
             device_ns: self.physical.nanoseconds(stamps[0]),
-            host_ns: stamps[1],
-            deviation_ns,
+            host_ns,
+            deviation_ns: deviation_ns + more_ns,
         }))
     }
 }
@@ -82,5 +124,29 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         let (by_instant, by_ns) = (instant.elapsed().as_nanos() as u64, host_ns() - ns);
         assert!(by_instant.abs_diff(by_ns) < 1_000_000, "{by_instant} and {by_ns}");
+    }
+
+    #[test]
+    fn an_instant_of_the_bent_clock_is_found_on_the_raw_one() {
+        for _ in 0..100 {
+            let before = host_ns();
+            let monotonic = read(ClockId::Monotonic);
+            let after = host_ns();
+            let (raw, uncertain) = raw_from_monotonic(monotonic);
+            assert!(
+                before - uncertain <= raw && raw <= after + uncertain,
+                "{before} {raw} {after} {uncertain}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_raw_clock_is_taken_where_a_device_reads_it() {
+        use vk::TimeDomainEXT as Domain;
+        let all = [Domain::DEVICE, Domain::CLOCK_MONOTONIC, Domain::CLOCK_MONOTONIC_RAW];
+        assert_eq!(HostDomain::of(&all), Some(HostDomain::Raw));
+        assert_eq!(HostDomain::of(&all[..2]), Some(HostDomain::Monotonic));
+        assert_eq!(HostDomain::of(&all[..1]), None);
+        assert_eq!(HostDomain::of(&all[1..]), None);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{ext, khr, nvx, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
+use super::calibration::HostDomain;
 use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
 
 /// What a [`Device`] is asked for.
@@ -66,8 +67,9 @@ pub struct Device {
     pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
     /// The request said `kernels_in_queue`.
     pub(super) has_kernels_in_queue: bool,
-    /// `vkGetCalibratedTimestampsEXT` where the device has it. (Every driver with the KHR spelling has this one too.)
-    pub calibrated_timestamps: Option<ext::calibrated_timestamps::Device>,
+    /// `vkGetCalibratedTimestampsEXT` where the device has it, and the host's clock it knows. (Every driver with the KHR
+    /// spelling has this one too.)
+    pub(super) calibrated_timestamps: Option<(ext::calibrated_timestamps::Device, HostDomain)>,
     pub(super) has_memory_budget: bool,
     names: Option<ext::debug_utils::Device>,
     /// The instance outlives the device.
@@ -92,8 +94,8 @@ impl Device {
                 missing,
             });
         };
-        let calibrated = can_calibrate(instance, &physical);
-        if calibrated {
+        let host_domain = host_domain(instance, &physical);
+        if host_domain.is_some() {
             extensions.push(ext::calibrated_timestamps::NAME);
         }
         let has_memory_budget = physical.has_extension(ext::memory_budget::NAME);
@@ -162,7 +164,8 @@ impl Device {
                 .export
                 .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
             has_kernels_in_queue: request.kernels_in_queue,
-            calibrated_timestamps: calibrated.then(|| ext::calibrated_timestamps::Device::new(&instance.raw, &raw)),
+            calibrated_timestamps: host_domain
+                .map(|domain| (ext::calibrated_timestamps::Device::new(&instance.raw, &raw), domain)),
             has_memory_budget,
             names: instance
                 .has_debug_utils
@@ -292,15 +295,13 @@ fn choose_present_queue(physical: &PhysicalDevice, scene: QueueFamily, request: 
     }
 }
 
-/// The device reads its own clock and CLOCK_MONOTONIC_RAW together.
-fn can_calibrate(instance: &Instance, physical: &PhysicalDevice) -> bool {
+/// Which of the host's clocks the device reads together with its own; `None`: none.
+fn host_domain(instance: &Instance, physical: &PhysicalDevice) -> Option<HostDomain> {
     if !physical.has_extension(ext::calibrated_timestamps::NAME) {
-        return false;
+        return None;
     }
     let functions = ext::calibrated_timestamps::Instance::new(&instance.entry, &instance.raw);
     // SAFETY: the device has the extension.
-    let domains = unsafe { functions.get_physical_device_calibrateable_time_domains(physical.raw) }.unwrap_or_default();
-    [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC_RAW]
-        .iter()
-        .all(|domain| domains.contains(domain))
+    let domains = unsafe { functions.get_physical_device_calibrateable_time_domains(physical.raw) };
+    HostDomain::of(&domains.unwrap_or_default())
 }

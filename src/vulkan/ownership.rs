@@ -79,6 +79,18 @@ pub fn keep_for_copies(device: &Device, commands: vk::CommandBuffer, buffer: vk:
     record(device, commands, &[], &[buffer], side(WRITTEN, SAME), side(READ, SAME));
 }
 
+/// What copies wrote to a buffer will be overwritten by copies.
+pub fn overwrite(device: &Device, commands: vk::CommandBuffer, buffer: vk::Buffer) {
+    record(
+        device,
+        commands,
+        &[],
+        &[buffer],
+        side(WRITTEN, SAME),
+        side(WRITTEN, SAME),
+    );
+}
+
 fn record(
     device: &Device,
     commands: vk::CommandBuffer,

@@ -62,6 +62,14 @@ impl Program {
         assert!(status.is_none(), "it ended by itself, {status:?}:\n{}", self.stderr());
     }
 
+    /// Ends it as it stands, and gives what it left.
+    #[allow(dead_code, reason = "most runs end by themselves")]
+    pub fn kill(mut self) -> TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Ended {
         let start = Instant::now();

@@ -24,7 +24,7 @@
 //!
 //! SAFETY comments here rely on C1 to C4 of [`crate::cuda`], and on two rules of OpenGL's:
 //!
-//! * **G1** The context is current on this thread: [`Context::gl`] and [`Context::functions`] see to it.
+//! * **G1** The context is current on this thread: [`Context::gl`], which is asked first, sees to it.
 //! * **G2** Names given to a call were made by this context and are not deleted yet: their owner, which makes the call, deletes
 //!   them when it drops.
 
@@ -36,6 +36,10 @@ mod imported;
 mod object;
 mod registered;
 mod semaphore;
+
+// OpenGL's functions, in whose types the names of objects are.
+#[doc(no_inline)]
+pub use glow;
 
 pub use context::Context;
 pub use error::Error;

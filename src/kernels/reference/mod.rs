@@ -109,7 +109,7 @@ fn smoothstep(t: f32) -> f32 {
 /// The reference of a kernel, by its `extern "C"` name.
 pub fn of(entry: &str) -> Option<Reference> {
     Some(match entry {
-        "copy" => Reference::Bits,
+        "copy" | "spin" => Reference::Bits,
         "complement" => Reference::Stored(complement),
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),

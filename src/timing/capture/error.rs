@@ -60,12 +60,12 @@ pub enum CaptureError {
         /// Its column.
         column: String,
     },
-    /// The table cannot be written.
-    #[error("cannot write {} after {rows} rows ({source}): make room or choose another place", path.display())]
+    /// The table or the trace cannot be written.
+    #[error("cannot write {} after {rows} frames ({source}): make room or choose another place", path.display())]
     Write {
-        /// The table.
+        /// The file.
         path: PathBuf,
-        /// Rows that were written before, and can be read.
+        /// Frames that were written before, and can be read.
         rows: u64,
         /// The system's words.
         source: io::Error,

@@ -1,0 +1,273 @@
+//! The self-test of the instrument: work of known length must appear with that length, in the right order.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use crate::frame::Timelines;
+use crate::interop::hand_over_rounds;
+use crate::kernels::{Chain, Plan, catalogue};
+use crate::present::Offscreen;
+use crate::renderer::{Parts, Rendered, Renderer, Schedule, Settings};
+use crate::scene::{self, Scene, SceneFrame, SceneTargets};
+use crate::timing::statistics::{percentile, sorted};
+use crate::timing::{FrameRecord, HostWork, milliseconds};
+use crate::vulkan::{self, Buffer, BufferMemory, Device};
+
+use super::selftest::{settings, view};
+use super::setup::Machine;
+
+/// Frames of each measurement.
+const FRAMES: u64 = 200;
+/// Left out at the start: what is used for the first time takes longer.
+const WARM_UP: usize = 20;
+/// How far a length may be off, as a share, beside the clock's tick.
+const SHARE: f64 = 0.01;
+/// How far the renderer's hand-overs may be from those of bare rounds.
+const HAND_OVER_LIMIT_MS: f64 = 0.005;
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 256,
+    height: 256,
+};
+
+/// A scene of a known length: `none`, and what the test adds to it.
+struct Load {
+    scene: Box<dyn Scene>,
+    /// The host takes so long to record it.
+    host: Duration,
+    /// Vulkan fills the buffer so many times.
+    fills: u32,
+    buffer: Buffer,
+    device: Arc<Device>,
+}
+
+/// Bytes that one fill writes: long against a timestamp, short against a frame.
+const FILL_BYTES: u64 = 64 << 20;
+
+impl Scene for Load {
+    fn name(&self) -> &'static str {
+        self.scene.name()
+    }
+
+    fn writes_guides(&self) -> bool {
+        self.scene.writes_guides()
+    }
+
+    fn retarget(&mut self, slots: &[SceneTargets], extent: vk::Extent2D) -> Result<(), vulkan::Error> {
+        self.scene.retarget(slots, extent)
+    }
+
+    fn record(&mut self, commands: vk::CommandBuffer, slot: usize, frame: &SceneFrame) {
+        let began = Instant::now();
+        for fill in 0..self.fills {
+            vulkan::transfer::fill(&self.device, commands, self.buffer.raw, 0..FILL_BYTES, fill);
+            vulkan::ownership::overwrite(&self.device, commands, self.buffer.raw);
+        }
+        self.scene.record(commands, slot, frame);
+        while began.elapsed() < self.host {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// What is added to the frames of a measurement.
+#[derive(Default)]
+struct Added {
+    host: Duration,
+    fills: u32,
+    /// The chain's only kernel lasts so long.
+    kernel_us: f64,
+}
+
+/// Runs frames with what is added to them; their records.
+fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Result<Vec<FrameRecord>> {
+    let device = &machine.device;
+    let usage = vk::BufferUsageFlags::TRANSFER_DST;
+    let load = Load {
+        scene: scene::create("none", device)?,
+        host: added.host,
+        fills: added.fills,
+        buffer: Buffer::new(device, FILL_BYTES, usage, BufferMemory::Device, "load")?,
+        device: Arc::clone(device),
+    };
+    let timelines = Arc::new(Timelines::new(device, machine.cuda.is_some())?);
+    let parts = Parts {
+        scene: Box::new(load),
+        processor: machine.processor(&timelines)?,
+        presenter: Box::new(Offscreen::new(device, EXTENT)),
+        device: Arc::clone(device),
+        timelines,
+    };
+    let settings = Settings {
+        schedule,
+        check_tags: false,
+        ..settings()
+    };
+    let mut renderer = Renderer::new(parts, settings)?;
+    let view = view(&spin(added.kernel_us)?);
+    let mut begun = 0;
+    let mut records = Vec::new();
+    while begun < FRAMES {
+        begun += u64::from(matches!(renderer.render_frame(&view)?, Rendered::Frame(_)));
+        records.extend(renderer.take_records());
+    }
+    renderer.finish()?;
+    records.extend(renderer.take_records());
+    anyhow::ensure!(
+        records.len() as u64 == FRAMES,
+        "{} of {FRAMES} frames were measured",
+        records.len()
+    );
+    check_causality(&records)?;
+    records.drain(..WARM_UP);
+    Ok(records)
+}
+
+fn spin(microseconds: f64) -> anyhow::Result<Arc<Plan>> {
+    let mut chain = Chain::with_enabled(catalogue(), &["spin"])?;
+    chain.set("spin.microseconds", microseconds)?;
+    Ok(Arc::new(chain.plan()))
+}
+
+/// Nothing ends before it begins, no wait ends before its signal.
+fn check_causality(records: &[FrameRecord]) -> anyhow::Result<()> {
+    for record in records {
+        let (frame, spans) = (record.frame, &record.spans);
+        for (name, milliseconds) in [
+            ("hand-over to CUDA", record.handover_to_cuda_ms),
+            ("hand-over to Vulkan", record.handover_to_vulkan_ms),
+            ("latency", record.latency_ms),
+            ("time to the GPU's first work", record.gpu_latency_ms),
+        ] {
+            let milliseconds = milliseconds.ok_or_else(|| anyhow::anyhow!("frame {frame}: no {name}"))?;
+            anyhow::ensure!(milliseconds >= 0.0, "frame {frame}: a {name} of {milliseconds} ms");
+        }
+        for pair in spans.host.windows(2) {
+            let ((before, first), (after, second)) = (pair[0], pair[1]);
+            anyhow::ensure!(
+                first.end_ns <= second.start_ns,
+                "frame {frame}: `{}` ends after `{}` begins",
+                before.label(),
+                after.label()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn median(values: impl Iterator<Item = Option<f64>>) -> anyhow::Result<f64> {
+    let values = values.collect::<Option<Vec<_>>>();
+    let median = values.and_then(|values| percentile(&sorted(&values), 50.0));
+    median.ok_or_else(|| anyhow::anyhow!("not every frame was measured"))
+}
+
+fn host_ms(record: &FrameRecord, wanted: HostWork) -> Option<f64> {
+    let found = record.spans.host.iter().find(|(work, _)| *work == wanted);
+    found.map(|(_, interval)| interval.milliseconds())
+}
+
+/// Whether `found` is `expected` to a tick and [`SHARE`].
+fn check_length(what: &str, expected_ms: f64, found_ms: f64, tick_ms: f64) -> anyhow::Result<()> {
+    let limit = tick_ms + SHARE * expected_ms;
+    anyhow::ensure!(
+        (found_ms - expected_ms).abs() <= limit,
+        "{what} of {expected_ms} ms appears as {found_ms:.6} ms, more than {limit:.6} ms away"
+    );
+    Ok(())
+}
+
+/// Holds the instrument against kernels, host work and Vulkan work of known lengths, and against hand-overs without a renderer.
+/// What was found, in words.
+///
+/// # Errors
+/// What is not as long as it should be, or a failed call.
+pub(super) fn run(machine: &Machine) -> anyhow::Result<String> {
+    let (Some((driver, cuda)), pipelined) = (&machine.cuda, Schedule::Pipelined) else {
+        anyhow::bail!("CUDA runs no kernels here");
+    };
+    let context = driver.context(cuda)?;
+    let stream = context.new_stream()?;
+    let proof = crate::interop::prove_clock(&machine.device, &context, &stream)?;
+    let tick_ms = proof.chain_tick_ns.max(proof.device_tick_ns).unwrap_or(1) as f64 * 1e-6;
+
+    let kernel = |kernel_us| -> anyhow::Result<f64> {
+        let added = Added {
+            kernel_us,
+            ..Added::default()
+        };
+        let records = records(machine, pipelined, &added)?;
+        median(
+            records
+                .iter()
+                .map(|record| record.kernels_ms.iter().flatten().copied().reduce(f64::max)),
+        )
+    };
+    // What a launch takes besides: the same kernel, told not to wait.
+    let floor_ms = kernel(0.0)?;
+    let mut found = format!("a kernel that does not wait {:.2} us;", floor_ms * 1e3);
+    for kernel_us in [50.0, 200.0, 1000.0] {
+        let kernel_ms = kernel(kernel_us)?;
+        found += &format!(" {kernel_us} us: {:.2}", kernel_ms * 1e3);
+        check_length("a kernel", kernel_us * 1e-3, kernel_ms - floor_ms, tick_ms)?;
+    }
+
+    let added = Added {
+        host: Duration::from_millis(2),
+        ..Added::default()
+    };
+    let waited = records(machine, pipelined, &added)?;
+    let recorded_ms = median(waited.iter().map(|record| host_ms(record, HostWork::RecordScene)))?;
+    let idle = records(machine, pipelined, &Added::default())?;
+    let idle_ms = median(idle.iter().map(|record| host_ms(record, HostWork::RecordScene)))?;
+    found += &format!("; 2 ms on the host: {recorded_ms:.4}");
+    anyhow::ensure!(
+        recorded_ms + tick_ms >= 2.0,
+        "2 ms on the host appear as {recorded_ms:.6} ms"
+    );
+    check_length(
+        "host work",
+        milliseconds(added.host),
+        recorded_ms - idle_ms.min(recorded_ms - 2.0),
+        tick_ms,
+    )?;
+
+    let scene = |fills| -> anyhow::Result<f64> {
+        let added = Added {
+            fills,
+            ..Added::default()
+        };
+        median(
+            records(machine, pipelined, &added)?
+                .iter()
+                .map(|record| record.scene_ms),
+        )
+    };
+    let (few, some, many) = (scene(8)?, scene(16)?, scene(32)?);
+    found += &format!("; 8, 16, 32 fills by Vulkan: {few:.4}, {some:.4}, {many:.4} ms");
+    check_length("16 fills more", 2.0 * (some - few), many - some, 2.0 * tick_ms)?;
+
+    let rounds = hand_over_rounds(&machine.device, &context, &stream, FRAMES)?;
+    let bare = |of: fn(&crate::timing::clock::Round) -> u64| {
+        median(rounds.iter().skip(WARM_UP).map(|round| Some(of(round) as f64 * 1e-6)))
+    };
+    let bare = [
+        bare(|round| round.between - round.before)?,
+        bare(|round| round.after - round.between)?,
+    ];
+    let serial = records(machine, Schedule::Serial, &Added::default())?;
+    let framed = [
+        median(serial.iter().map(|record| record.handover_to_cuda_ms))?,
+        median(serial.iter().map(|record| record.handover_to_vulkan_ms))?,
+    ];
+    for (what, bare, framed) in [("to CUDA", bare[0], framed[0]), ("to Vulkan", bare[1], framed[1])] {
+        found += &format!("; hand-over {what} {:.1} us, bare {:.1}", framed * 1e3, bare * 1e3);
+        anyhow::ensure!(
+            (framed - bare).abs() <= HAND_OVER_LIMIT_MS,
+            "{found}: more than {} us apart",
+            HAND_OVER_LIMIT_MS * 1e3
+        );
+    }
+    Ok(format!("{found}; nothing negative, every wait after its signal"))
+}
