@@ -25,6 +25,7 @@
 //! | what the kernels are, in which order they run, and each on the CPU | [`kernels`] |
 //! | what is drawn | [`scene`] |
 //! | where frames go | [`present`] |
+//! | what is drawn over them | [`overlay`] |
 //! | what each frame cost | [`timing`] |
 //! | reports on captures | [`report`] |
 //! | the window and its keys | [`app`] |

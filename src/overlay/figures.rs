@@ -10,11 +10,11 @@ use crate::timing::statistics::{average_fps, percentile, sorted};
 /// Frames that means are taken over: a second of 60 Hz.
 const MEAN_FRAMES: usize = 60;
 
-/// Frames of the timeline beside those in flight: one that was there before, and one that comes after.
-const TIMELINE_EXTRA: usize = 1;
+/// Frames of the timeline beside those in flight: so many are seen whose slot is used again.
+const TIMELINE_EXTRA: usize = 2;
 
 /// The most frames of the timeline: more would be too narrow to see anything.
-const TIMELINE_MOST: usize = 5;
+const TIMELINE_MOST: usize = 6;
 
 /// What an effect's kernels move.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -87,9 +87,9 @@ pub(super) fn paint(pen: &mut Pen<'_>, figures: &Figures) {
     while step > 0.0 && tick <= length_ms {
         let x = area.left() + (tick / length_ms) as f32 * area.width();
         pen.vline(x, area.y_range(), palette::GRID);
-        // The last label would leave the panel.
-        if tick + step * 0.3 <= length_ms {
-            let label = format!("{} ms", ticks::tick_label(tick, step));
+        let label = format!("{} ms", ticks::tick_label(tick, step));
+        // The last label may leave the panel.
+        if x + label_width(&label) <= pen.right {
             pen.text(pos2(x + 2.0, axis.center().y), Align2::LEFT_CENTER, label, palette::DIM);
         }
         tick += step;
@@ -99,6 +99,11 @@ pub(super) fn paint(pen: &mut Pen<'_>, figures: &Figures) {
         self::arrow(pen, area, arrow, &x_of);
     }
     pen.y += 4.0;
+}
+
+/// Points that a short text takes, with a little air: a digit is 0.6 of its size wide.
+fn label_width(label: &str) -> f32 {
+    label.len() as f32 * SMALL * 0.62 + 4.0
 }
 
 /// What the three kinds of arrows mean, at the right of the heading.
@@ -137,8 +142,7 @@ fn bars(pen: &Pen<'_>, area: Rect, timeline: &Timeline, x_of: &impl Fn(u64) -> f
             pen.vline(from, bar.y_range(), palette::WELL);
         }
         let label = frame.to_string();
-        let needed = label.len() as f32 * SMALL * 0.62 + 4.0;
-        if bar.width() >= needed && (*track != Track::Host || *is_wait) {
+        if bar.width() >= label_width(&label) && (*track != Track::Host || *is_wait) {
             let color = if *is_wait {
                 palette::DIM
             } else {
