@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use handover::anyhow;
 use handover::interop::{Idle, SharedBinarySemaphore};
-use handover::proof::{Pair, StampedSlots, Verdict, conclude, leaves_no_descriptor};
+use handover::proof::{Pair, StampedSlots, Verdict, conclude};
 
 const ROUNDS: u64 = 1000;
 /// Rounds in flight. Slot `round % SLOTS` is used anew once the round before in it has retired.
@@ -45,7 +45,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Ok(pair) => pair,
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
-    let ((), descriptors) = leaves_no_descriptor(|| rounds(&pair))?;
+    let ((), descriptors) = pair.leaves_nothing(|| rounds(&pair))?;
     pair.finish()?;
     Ok(Verdict::Pass(format!(
         "{ROUNDS} rounds over one pair of binary semaphores, {SLOTS} in flight, each seen exactly on both sides; \

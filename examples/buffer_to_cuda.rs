@@ -20,7 +20,7 @@ use handover::anyhow::bail;
 use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::{Error, SharedMemory};
-use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
+use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::ownership::{acquire_from_external, keep_for_copies, release_to_external};
 use handover::vulkan::transfer::copy_buffer;
 use handover::vulkan::vk;
@@ -64,7 +64,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let [rewrite] = pair.kernels("buffer_to_cuda", KERNEL, ["rewrite"])?;
-    let (allocation, descriptors) = leaves_no_descriptor(|| exchange(&pair, &rewrite))?;
+    let (allocation, descriptors) = pair.leaves_nothing(|| exchange(&pair, &rewrite))?;
     Ok(Verdict::Pass(format!(
         "{BYTES} bytes rewritten by CUDA and {BYTES} beside them untouched, in one allocation of {allocation} bytes; \
          4 bad ranges refused; {descriptors} descriptors open before and after"

@@ -19,7 +19,7 @@ use handover::anyhow;
 use handover::anyhow::bail;
 use handover::cuda::{Function, launch};
 use handover::interop::{CudaAllocation, Error, ImportedBuffer, LinearImage, SharedFormat};
-use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
+use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::barrier::{Barriers, transfer_to_host};
 use handover::vulkan::ownership::acquire_from_external;
 use handover::vulkan::transfer::{copy_buffer, image_to_buffer};
@@ -62,7 +62,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let [fill] = pair.kernels("cuda_to_vulkan", KERNEL, ["fill"])?;
-    let ((words, pitch), descriptors) = leaves_no_descriptor(|| {
+    let ((words, pitch), descriptors) = pair.leaves_nothing(|| {
         refuse_too_large(&pair)?;
         both_orders(&pair, &fill)
     })?;

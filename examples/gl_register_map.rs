@@ -20,7 +20,7 @@ use handover::interop::SharedFormat;
 use handover::interop::gl::glow;
 use handover::interop::gl::glow::HasContext;
 use handover::interop::gl::{Buffer, Context, ReadOnly, ReadWrite, Registered, Texture, WriteDiscard};
-use handover::proof::{Canvas, Pair, Verdict, conclude, leaves_no_descriptor};
+use handover::proof::{Canvas, Pair, Verdict, conclude};
 use handover::vulkan::vk::Extent2D;
 
 const FRAMES: u32 = 60;
@@ -96,7 +96,7 @@ pub fn run() -> anyhow::Result<Verdict> {
     ensure!(is_ours, "cuGLGetDevices names {devices:?}, not {:?}", pair.cuda);
 
     let kernels = pair.kernels("gl_register_map", KERNELS, ["move", "change", "sum_up"])?;
-    let (pixels, descriptors) = leaves_no_descriptor(|| animate(&pair, &opengl, &kernels))?;
+    let (pixels, descriptors) = pair.leaves_nothing(|| animate(&pair, &opengl, &kernels))?;
     pair.finish()?;
     Ok(Verdict::Pass(format!(
         "{} frames by OpenGL on {}, half of them after a resize, {pixels} pixels right and the same for CUDA; {descriptors} descriptors \

@@ -18,7 +18,7 @@ use handover::anyhow::{bail, ensure};
 use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory};
-use handover::proof::{Pair, Verdict, conclude, expect_words, leaves_no_descriptor};
+use handover::proof::{Pair, Verdict, conclude, expect_words};
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
 use handover::vulkan::vk;
@@ -106,7 +106,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
     let kernels = pair.kernels("image_to_cuda", KERNEL, ["texels_of_4", "texels_of_8", "texels_of_16"])?;
-    let (words, descriptors) = leaves_no_descriptor(|| {
+    let (words, descriptors) = pair.leaves_nothing(|| {
         let exchanges = (0u32..).zip(VARIANTS);
         exchanges
             .map(|(seed, variant)| exchange(&pair, &kernels, variant, 2 * seed))

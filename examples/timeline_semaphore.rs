@@ -23,7 +23,7 @@ use std::time::Duration;
 use handover::anyhow;
 use handover::anyhow::ensure;
 use handover::interop::SharedTimeline;
-use handover::proof::{Pair, StampedSlots, Verdict, conclude, leaves_no_descriptor};
+use handover::proof::{Pair, StampedSlots, Verdict, conclude};
 use handover::vulkan::{Timeline, TimelineWait};
 
 const FRAMES: u64 = 1000;
@@ -47,7 +47,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Ok(pair) => pair,
         Err(reason) => return Ok(Verdict::Skip(reason)),
     };
-    let (figures, descriptors) = leaves_no_descriptor(|| Bridge::new(&pair)?.run())?;
+    let (figures, descriptors) = pair.leaves_nothing(|| Bridge::new(&pair)?.run())?;
     pair.finish()?;
     Ok(Verdict::Pass(format!(
         "{figures}; {descriptors} descriptors before and after"

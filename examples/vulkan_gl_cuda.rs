@@ -22,7 +22,7 @@ use handover::bytemuck;
 use handover::cuda::{Function, launch};
 use handover::interop::gl::{BinarySemaphore, Context, ImportedTexture, ImportedTimeline, Texture, TextureLayout};
 use handover::interop::{SharedFormat, SharedImage, SharedImageDescription, SharedMemory, SharedTimeline};
-use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude, expect_words, leaves_no_descriptor};
+use handover::proof::{Canvas, Pair, ROUND_TRIP_LIMIT, Verdict, conclude, expect_words};
 use handover::vulkan::barrier::transfer_to_host;
 use handover::vulkan::ownership::{acquire_from_external, discard_for_copies, release_to_external};
 use handover::vulkan::transfer::{copy_buffer, fill, regions_from_buffer, regions_to_buffer};
@@ -86,7 +86,7 @@ pub fn run() -> anyhow::Result<Verdict> {
         Err(error) => return Ok(Verdict::Skip(error.to_string().replace('\n', " "))),
     };
     let [kernel] = pair.kernels("vulkan_gl_cuda", KERNEL, ["check_and_change"])?;
-    let ((), descriptors) = leaves_no_descriptor(|| rounds(&pair, &opengl, &kernel))?;
+    let ((), descriptors) = pair.leaves_nothing(|| rounds(&pair, &opengl, &kernel))?;
     Ok(Verdict::Pass(format!(
         "{ROUNDS} rounds of Vulkan, CUDA and OpenGL ({}) without a host wait, {} texels right in each; {descriptors} descriptors open \
          before and after",

@@ -208,6 +208,26 @@ impl Pair {
         outcome.and(idle)
     }
 
+    /// Runs `round` twice, and holds open descriptors and the process's GPU memory against it: what a round takes it must give
+    /// back. The first does not count, for drivers keep some of what they take when something is first used. Gives what the
+    /// second gave, and the number of descriptors. Memory is compared where the driver counts it for a process
+    /// (`VK_EXT_memory_budget`).
+    ///
+    /// # Errors
+    /// A round's own, or what was left behind.
+    pub fn leaves_nothing<T>(&self, mut round: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<(T, usize)> {
+        round()?;
+        let (descriptors, memory) = (open_descriptors()?, self.device.memory_used());
+        let result = round()?;
+        expect_descriptors(descriptors, "after a round")?;
+        let after = self.device.memory_used();
+        anyhow::ensure!(
+            after == memory,
+            "bytes of GPU memory in use: {memory:?} before a round, {after:?} after it"
+        );
+        Ok((result, descriptors))
+    }
+
     /// Waits until both sides are idle, and for no message of the validation layer.
     ///
     /// # Errors
@@ -220,33 +240,6 @@ impl Pair {
         vulkan?;
         Ok(self.device.instance.check_validation()?)
     }
-}
-
-/// Runs `round` twice, and holds the number of open descriptors against it: what a round opens it must close. The first does not
-/// count, for drivers open some of their own when something is first used, and keep them. Gives what the second gave, and
-/// the number.
-///
-/// ```
-/// use std::fs::File;
-/// use handover::proof::leaves_no_descriptor;
-///
-/// let mut first = None;
-/// let once = leaves_no_descriptor(|| Ok(if first.is_none() { first = Some(File::open("/dev/null")?) }));
-/// assert!(once.is_ok());
-///
-/// let mut all = Vec::new();
-/// let leaking = leaves_no_descriptor(|| Ok(all.push(File::open("/dev/null")?)));
-/// assert!(leaking.is_err());
-/// ```
-///
-/// # Errors
-/// A round's own, or descriptors that are left open.
-pub fn leaves_no_descriptor<T>(mut round: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<(T, usize)> {
-    round()?;
-    let before = open_descriptors()?;
-    let result = round()?;
-    expect_descriptors(before, "after a round")?;
-    Ok((result, before))
 }
 
 /// Counts the open descriptors; `when` is for the message.

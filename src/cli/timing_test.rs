@@ -27,10 +27,8 @@ const SHARE: f64 = 0.01;
 /// How far the renderer's hand-overs may be from those of bare rounds.
 const HAND_OVER_LIMIT_MS: f64 = 0.005;
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 256,
-    height: 256,
-};
+/// One block of the kernel: its copy must take no longer because the wait lets it begin earlier.
+const EXTENT: vk::Extent2D = vk::Extent2D { width: 32, height: 8 };
 
 /// A scene of a known length: `none`, and what the test adds to it.
 struct Load {
