@@ -293,16 +293,9 @@ impl Barriers {
 
     /// A swapchain image, just acquired, will be copied to. Its acquire semaphore is waited for at TRANSFER.
     pub fn swapchain_to_transfer(self, image: vk::Image) -> Self {
-        self.push(
-            image,
-            (Stage::TRANSFER, Access::NONE, Layout::UNDEFINED, SAME),
-            (
-                Stage::TRANSFER,
-                Access::TRANSFER_WRITE,
-                Layout::TRANSFER_DST_OPTIMAL,
-                SAME,
-            ),
-        )
+        let (stage, write) = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+        let from = (stage, Access::NONE, Layout::UNDEFINED, SAME);
+        self.push(image, from, (stage, write, Layout::TRANSFER_DST_OPTIMAL, SAME))
     }
 
     /// A swapchain image, copied to, will be presented.
