@@ -25,6 +25,7 @@
 //! | what the kernels are, in which order they run, and each on the CPU | [`kernels`] |
 //! | what is drawn | [`scene`] |
 //! | where frames go | [`present`] |
+//! | what is drawn over them | [`overlay`] |
 //! | what each frame cost | [`timing`] |
 //! | reports on captures | [`report`] |
 //! | the rounds of a bench, and what of two differs | [`mod@bench`] |
@@ -49,6 +50,7 @@ pub mod cuda;
 pub mod frame;
 pub mod interop;
 pub mod kernels;
+pub mod overlay;
 pub mod present;
 pub mod process;
 pub mod proof;

@@ -18,7 +18,8 @@ use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::Plan;
-use crate::present::{Acquired, PresentPass, Presented, Presenter};
+use crate::overlay::DrawList;
+use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::{FrameRecord, GpuWork, HostWork, milliseconds};
@@ -94,6 +95,10 @@ struct Pending {
 pub struct Renderer {
     presenter: Box<dyn Presenter>,
     present_pass: PresentPass,
+    /// Made when there is something to draw for the first time.
+    overlay_pass: Option<OverlayPass>,
+    /// What is drawn over frames.
+    overlay: Option<Arc<DrawList>>,
     tag_check: Option<TagCheck>,
     scene: Box<dyn Scene>,
     images: Vec<SlotImages>,
@@ -293,6 +298,9 @@ impl Renderer {
     }
 
     fn record_present(&mut self, slot: usize, target: u32, frame: FrameNumber) -> Result<vk::CommandBuffer, Error> {
+        if self.overlay.is_some() && self.overlay_pass.is_none() {
+            self.overlay_pass = Some(OverlayPass::new(&self.device, self.slots.len())?);
+        }
         let Slot {
             present_commands,
             timestamps,
@@ -306,11 +314,18 @@ impl Renderer {
             check.record(commands, slot, frame.value(), self.settings.check_complement);
         }
         self.present_pass.record(commands, slot);
-        self.presenter
-            .record(commands, slot, target, self.present_pass.screen(slot));
+        let screen = self.present_pass.screen(slot);
+        let mut stamps = OVERLAY_START;
+        if let (Some(list), Some(pass)) = (&self.overlay, &mut self.overlay_pass) {
+            write_stamp(timestamps.as_ref(), commands, OVERLAY_START);
+            pass.record(commands, slot, screen, list)?;
+            write_stamp(timestamps.as_ref(), commands, OVERLAY_END);
+            stamps = TIMESTAMPS;
+        }
+        self.presenter.record(commands, slot, target, screen);
         write_stamp(timestamps.as_ref(), commands, PRESENT_END);
         if let Some(timestamps) = timestamps {
-            timestamps.copy(commands);
+            timestamps.copy(commands, stamps);
         }
         self.device.end_label(commands);
         present_commands.end()?;
@@ -360,7 +375,10 @@ const SCENE_START: u32 = 0;
 const SCENE_END: u32 = 1;
 const PRESENT_START: u32 = 2;
 const PRESENT_END: u32 = 3;
-const TIMESTAMPS: u32 = 4;
+/// These two only where there is an overlay.
+const OVERLAY_START: u32 = 4;
+const OVERLAY_END: u32 = 5;
+const TIMESTAMPS: u32 = 6;
 
 fn write_stamp(timestamps: Option<&TimestampPool>, commands: vk::CommandBuffer, index: u32) {
     if let Some(timestamps) = timestamps {

@@ -160,6 +160,46 @@ fn the_self_test_passes_on_the_host() {
     assert!(entries(ended.folder.path()).is_empty());
 }
 
+/// The part of the panel that is always there, at the upper left, and the column that it ends at. Points.
+const PANEL: [std::ops::Range<u32>; 2] = [10..610, 10..250];
+
+#[test]
+fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own() {
+    let run = |arguments: &str| {
+        let ended = handover(&format!(
+            "--present offscreen --scene none --kernels none --frames 6 --validate --screenshot frame.png --capture timings \
+             {arguments}"
+        ));
+        assert_eq!(ended.code, Some(0), "{arguments}\n{}", ended.stderr);
+        let picture = image::open(ended.folder.path().join("frame.png")).unwrap().into_rgb8();
+        (picture, Table::read(&ended.folder.path().join("timings/frames.csv")))
+    };
+    for scale in [1, 2] {
+        let size = format!("--size {}x{}", 620 * scale, 300 * scale);
+        let (plain, table) = run(&size);
+        assert!(table.column("overlay_ms").iter().all(|value| *value == "NA"));
+        let (drawn, table) = run(&format!("{size} --overlay --ui-scale {scale}"));
+        for value in table.column("overlay_ms") {
+            assert!(value.parse::<f64>().unwrap() > 0.0, "{value}");
+        }
+        table.check(&["copy"]);
+        let [columns, rows] = PANEL.map(|range| range.start * scale..range.end * scale);
+        let mut same_inside = 0;
+        for ((x, y, plain), drawn) in plain.enumerate_pixels().zip(drawn.pixels()) {
+            if columns.contains(&x) && rows.contains(&y) {
+                same_inside += u32::from(plain == drawn);
+            } else if !columns.contains(&x) || y < rows.start {
+                assert_eq!(plain, drawn, "scale {scale}: {x}, {y} is outside of the panel");
+            }
+        }
+        let inside = (columns.len() * rows.len()) as u32;
+        assert!(
+            same_inside < inside / 10,
+            "scale {scale}: {same_inside} of {inside} texels of the panel are as without"
+        );
+    }
+}
+
 #[test]
 fn a_capture_tells_what_it_was_made_with() {
     let ended = handover(

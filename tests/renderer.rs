@@ -65,6 +65,10 @@ impl Processor for Failing {
         self.inner.prove_clock()
     }
 
+    fn copy_bandwidth(&mut self) -> Result<Option<f64>, ProcessError> {
+        self.inner.copy_bandwidth()
+    }
+
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, ProcessError> {
         self.inner.retarget(extent, slots)
     }

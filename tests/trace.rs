@@ -146,6 +146,7 @@ impl Frames {
                 chain: Some(chain),
                 kernels,
                 present: Some(present),
+                overlay: None,
                 in_flight: frame.min(SLOTS) as usize,
                 memory_used: Some(200 << 20),
                 calibration: Some(self.calibration),

@@ -274,11 +274,35 @@ impl Window {
 
     /// Another scene, and back.
     fn switch_scene(&mut self, plain: &Picture) {
-        self.press("Tab");
+        self.press("n");
         self.until("another scene", |window| window.picture() != *plain);
         self.keep("next_scene");
-        self.press("shift+Tab");
+        self.press("shift+n");
         self.until_shown("the first scene again", plain);
+    }
+
+    /// I and Tab show and hide the overlay; hidden, it leaves nothing behind.
+    fn overlay(&mut self, plain: &Picture) {
+        self.press("i");
+        self.until("the overlay", |window| window.picture() != *plain);
+        let differing = self.picture().differences(plain);
+        assert!(
+            differing > plain.texels.len() / 2,
+            "the overlay is {differing} texels only"
+        );
+        self.keep("overlay");
+        self.press("Tab");
+        self.until_shown("the picture without anything over it", plain);
+        self.press("Tab");
+        self.until("the overlay again", |window| window.picture() != *plain);
+        self.press("i");
+        self.until_shown("the picture without the overlay", plain);
+        // What is hidden with all else is shown when it is asked for.
+        self.press("Tab");
+        self.press("i");
+        self.until("the overlay in spite of Tab", |window| window.picture() != *plain);
+        self.press("i");
+        self.until_shown("the picture without the overlay again", plain);
     }
 
     /// Quits; an error that the validation layer counted makes the exit code 1.
@@ -304,6 +328,7 @@ fn a_swapchain_shows_what_keys_and_resizes_ask_for() {
     window.toggle_effects(&plain, &[1, 2, 3, 4, 5, 6, 7, 8]);
     window.solo_and_bypass(&plain);
     window.switch_scene(&plain);
+    window.overlay(&plain);
     window.save("handover-0001.png");
     window.capture("handover-0001");
     window.resize(&plain, 50);
@@ -329,6 +354,7 @@ fn software_shows_what_keys_and_resizes_ask_for() {
     let plain = window.pause();
     window.keep("software_plain");
     window.toggle_effects(&plain, &[3, 5]);
+    window.overlay(&plain);
     window.save("handover-0001.png");
     window.capture("handover-0001");
     window.resize(&plain, 15);

@@ -78,6 +78,8 @@ impl Session for Witness {
         Ok(())
     }
 
+    fn scaled(&mut self, _pixels_per_point: f64) {}
+
     fn title(&self, frames_per_second: f64) -> String {
         self.seen().titles += 1;
         format!("witness at {frames_per_second:.0} fps")
@@ -154,7 +156,7 @@ fn keys_become_actions() {
         let seen = witness.clone();
         run_with(&witness, move |id| {
             xdotool(&format!("windowfocus --sync {id}"));
-            xdotool("key 1 2 3 4 5 6 7 8 shift+1 shift+3 0 b F2 p space period Tab shift+Tab r ctrl+1 h");
+            xdotool("key 1 2 3 4 5 6 7 8 shift+1 shift+3 0 b F2 p space period n shift+n i Tab r ctrl+1 h");
             xdotool("key 9");
             until("the last key", || {
                 seen.seen().actions.last() == Some(&Action::ToggleEffect(8))
@@ -177,6 +179,8 @@ fn keys_become_actions() {
             Action::StepFrame,
             Action::SwitchScene(1),
             Action::SwitchScene(-1),
+            Action::ToggleOverlay,
+            Action::HideAll,
             Action::ResetCamera,
             Action::ToggleEffect(8),
         ]);

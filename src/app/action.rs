@@ -13,6 +13,10 @@ pub enum Action {
     ToggleCapture,
     /// Goes so many scenes further in the list, which is a ring.
     SwitchScene(i32),
+    /// Shows or hides the overlay.
+    ToggleOverlay,
+    /// Hides everything that is drawn over the picture; done again, brings it back.
+    HideAll,
     /// Writes the frame that is shown as a picture.
     Screenshot,
     /// Fills the screen, or goes back to a window. Done by the window itself.

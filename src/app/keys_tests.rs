@@ -52,6 +52,18 @@ fn letters_go_by_what_they_type() {
     assert_eq!(press(KeyCode::KeyB, &types("x"), false), None);
     // Caps Lock types B without Shift.
     assert_eq!(press(KeyCode::KeyB, &types("B"), false), Some(Act(Action::BypassAll)));
+    assert_eq!(
+        press(KeyCode::KeyI, &types("i"), false),
+        Some(Act(Action::ToggleOverlay))
+    );
+    assert_eq!(
+        press(KeyCode::KeyN, &types("n"), false),
+        Some(Act(Action::SwitchScene(1)))
+    );
+    assert_eq!(
+        press(KeyCode::KeyN, &types("N"), true),
+        Some(Act(Action::SwitchScene(-1)))
+    );
     // A layout without Latin letters: by place.
     assert_eq!(press(KeyCode::KeyB, &types("и"), false), Some(Act(Action::BypassAll)));
 }
@@ -67,8 +79,8 @@ fn movement_goes_by_place_with_shift_or_without() {
 #[test]
 fn named_keys_and_signs() {
     let tab = Logical::Named(NamedKey::Tab);
-    assert_eq!(press(KeyCode::Tab, &tab, false), Some(Act(Action::SwitchScene(1))));
-    assert_eq!(press(KeyCode::Tab, &tab, true), Some(Act(Action::SwitchScene(-1))));
+    assert_eq!(press(KeyCode::Tab, &tab, false), Some(Act(Action::HideAll)));
+    assert_eq!(press(KeyCode::Tab, &tab, true), None);
     let space = Logical::Named(NamedKey::Space);
     assert_eq!(press(KeyCode::Space, &space, false), Some(Act(Action::Pause)));
     assert_eq!(press(KeyCode::Period, &types("."), false), Some(Act(Action::StepFrame)));

@@ -35,6 +35,9 @@ pub trait Session {
     /// What ends the program.
     fn resized(&mut self, extent: vk::Extent2D) -> anyhow::Result<()>;
 
+    /// The window has this many pixels a point now: on a display of more pixels, all that is drawn over the picture is to grow.
+    fn scaled(&mut self, pixels_per_point: f64);
+
     /// The window's title. Asked for at most twice a second.
     fn title(&self, frames_per_second: f64) -> String;
 

@@ -257,6 +257,11 @@ where
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(size) => self.resize(size),
+            WindowEvent::ScaleFactorChanged { scale_factor, .. } => {
+                if let Some(open) = &mut self.open {
+                    open.session.scaled(scale_factor);
+                }
+            }
             WindowEvent::Occluded(occluded) => self.pace.occluded = occluded,
             WindowEvent::Focused(false) => self.gatherer.release_all(),
             WindowEvent::ModifiersChanged(modifiers) => self.modifiers = modifiers.state(),

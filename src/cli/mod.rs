@@ -8,6 +8,7 @@ mod examples;
 mod log;
 mod options;
 mod output;
+mod overlay;
 mod report;
 mod selftest;
 mod selftest_result;

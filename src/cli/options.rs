@@ -162,6 +162,12 @@ pub struct ViewOptions {
     /// Width and height of the frames, and of the window at its start.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size, help_heading = "What is shown")]
     pub size: Size,
+    /// Start with the overlay: what every frame costs, as graphs over the picture.
+    #[arg(long, help_heading = "What is shown")]
+    pub overlay: bool,
+    /// Size of what is drawn over the picture: 1 to 4; by default as the display has it.
+    #[arg(long, value_name = "X", value_parser = parse_ui_scale, help_heading = "What is shown")]
+    pub ui_scale: Option<f32>,
     /// Start on the whole screen.
     #[arg(long, help_heading = "What is shown")]
     pub fullscreen: bool,
@@ -263,6 +269,13 @@ fn parse_seconds(text: &str) -> Result<f32, String> {
         .ok_or_else(|| format!("expected seconds above 0 and up to {MOST_SECONDS}"))
 }
 
+fn parse_ui_scale(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|scale| (1.0..=4.0).contains(scale))
+        .ok_or_else(|| "expected a number from 1 to 4".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,6 +316,14 @@ mod tests {
         assert_eq!(parse_seconds("0.016"), Ok(0.016));
         for wrong in ["0", "-1", "NaN", "inf", "1e9", "soon"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_scale_is_a_number_from_1_to_4() {
+        assert_eq!(parse_ui_scale("1.5"), Ok(1.5));
+        for wrong in ["0.9", "4.1", "NaN", "200%", ""] {
+            assert!(parse_ui_scale(wrong).is_err(), "{wrong}");
         }
     }
 

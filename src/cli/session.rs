@@ -17,6 +17,7 @@ use crate::timing::{Capture, History};
 
 use super::capture::{Recording, effect_names};
 use super::output::print;
+use super::overlay::ViewOverlay;
 use super::setup::Machine;
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
@@ -47,10 +48,18 @@ pub(crate) struct ViewSession {
     keep: Keep,
     capture: Option<Recording>,
     history: History,
+    overlay: ViewOverlay,
 }
 
 impl ViewSession {
-    pub fn new(renderer: Renderer, machine: Machine, chain: Chain, keep: Keep, capture: Option<Recording>) -> Self {
+    pub fn new(
+        renderer: Renderer,
+        machine: Machine,
+        chain: Chain,
+        keep: Keep,
+        capture: Option<Recording>,
+        overlay: ViewOverlay,
+    ) -> Self {
         let plan = Arc::new(chain.plan());
         Self {
             renderer,
@@ -65,6 +74,7 @@ impl ViewSession {
             keep,
             capture,
             history: History::new(&effect_names()),
+            overlay,
         }
     }
 
@@ -145,7 +155,20 @@ impl ViewSession {
             if let Some(capture) = &mut self.capture {
                 capture.push(&record);
             }
+            self.overlay.push(record);
         }
+    }
+
+    /// What the overlay is headed by: the line at start in fewer words.
+    fn overlay_title(machine: &Machine, renderer: &mut Renderer) -> String {
+        let vk::Extent2D { width, height } = renderer.extent();
+        let (name, processor) = (&machine.device.physical.name, renderer.processor().name());
+        // What is in parentheses, such as the compiler of a driver in software, is too long for a heading.
+        let name = name.split(" (").next().unwrap_or(name);
+        format!(
+            "{name}, kernels on {processor}, {}, {width}x{height}",
+            renderer.scene_name()
+        )
     }
 
     fn chain_changed(&mut self) {
@@ -259,6 +282,9 @@ impl Session for ViewSession {
         let camera = self
             .camera
             .advance(self.time + time_delta, self.keep.time_step.unwrap_or(time_delta));
+        let machine = &self.machine;
+        self.overlay
+            .prepare(&mut self.renderer, |renderer| Self::overlay_title(machine, renderer))?;
         let view = View {
             scene: SceneFrame {
                 frame: 0,
@@ -306,6 +332,8 @@ impl Session for ViewSession {
             }
             Action::ToggleCapture => self.toggle_capture()?,
             Action::SwitchScene(by) => self.switch_scene(by)?,
+            Action::ToggleOverlay => self.overlay.toggle(),
+            Action::HideAll => self.overlay.toggle_all(),
             Action::Screenshot => {
                 let free = (1..).map(|number| PathBuf::from(format!("{BASE_NAME}-{number:04}.png")));
                 let path = free.into_iter().find(|path| !path.exists()).unwrap_or_default();
@@ -325,6 +353,10 @@ impl Session for ViewSession {
         self.keep_records();
         self.note_view();
         Ok(())
+    }
+
+    fn scaled(&mut self, pixels_per_point: f64) {
+        self.overlay.set_window_scale(pixels_per_point);
     }
 
     fn title(&self, frames_per_second: f64) -> String {

@@ -13,6 +13,7 @@ use crate::timing::Capture;
 use super::capture::Recording;
 use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
+use super::overlay::ViewOverlay;
 use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
 use super::usage;
@@ -110,6 +111,10 @@ fn settings(options: &ViewOptions) -> Settings {
     }
 }
 
+fn overlay(machine: &Machine, options: &ViewOptions) -> ViewOverlay {
+    ViewOverlay::new(&machine.device.physical, options.overlay, options.ui_scale)
+}
+
 fn extent(options: &ViewOptions) -> vk::Extent2D {
     vk::Extent2D {
         width: options.size.width,
@@ -149,9 +154,13 @@ fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::R
             time_step: options.time_step,
             screenshot: options.screenshot.clone(),
         };
-        let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
+        let overlay = overlay(&machine, &options);
+        let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
+        session.scaled(window.scale_factor());
         tracing::info!("{}", session.describe());
-        tracing::info!("keys: 1 to 8 switch effects, 0 all of them, F2 captures timings, H lists all keys");
+        tracing::info!(
+            "keys: 1 to 8 switch effects, 0 all of them, I shows the overlay, F2 captures timings, H lists all keys"
+        );
         Ok(Box::new(session))
     })
 }
@@ -188,7 +197,8 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)),
         screenshot,
     };
-    let mut session = ViewSession::new(renderer, machine, chain, keep, capture);
+    let overlay = overlay(&machine, options);
+    let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
     tracing::info!("{}", session.describe());
     let ran = render_all(&mut session);
     let closed = session.closing();

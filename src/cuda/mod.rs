@@ -12,6 +12,7 @@
 //! * **C4** [`Driver::load`] found libcuda and every symbol in `SYMBOLS`.
 
 mod array;
+mod bandwidth;
 mod compile;
 mod driver;
 mod error;
@@ -24,6 +25,7 @@ mod stamp;
 mod views;
 
 pub use array::CudaImage;
+pub use bandwidth::copy_bandwidth;
 pub use compile::{CompileError, compile};
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};

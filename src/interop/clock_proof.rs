@@ -144,7 +144,7 @@ impl Proof {
         self.stamps.enqueue(stream, 0)?;
         self.cuda_to_vulkan.signal(stream, round)?;
         self.timestamps.write(self.after.begin()?, 1);
-        self.timestamps.copy(self.after.commands);
+        self.timestamps.copy(self.after.commands, 2);
         self.after.end()?;
         let (waits, signals) = ([self.to_vulkan.at(round)], [self.finished.at(round)]);
         self.device.submit(queue, self.after.commands, &waits, &signals)?;

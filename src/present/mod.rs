@@ -3,6 +3,7 @@
 mod capability;
 mod display;
 mod offscreen;
+mod overlay_pass;
 mod pass;
 mod software;
 mod swapchain;
@@ -15,6 +16,7 @@ pub use capability::can_present;
 pub use display::x_server_has;
 pub use display::{Display, DisplayServer, find_display};
 pub use offscreen::Offscreen;
+pub use overlay_pass::OverlayPass;
 pub use pass::PresentPass;
 pub use software::Software;
 pub use swapchain::Swapchain;

@@ -7,7 +7,7 @@ use ash::vk;
 
 use crate::cuda::{
     CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps,
-    is_idle, launch,
+    copy_bandwidth, is_idle, launch,
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
@@ -207,6 +207,10 @@ impl Processor for CudaProcessor {
 
     fn prove_clock(&mut self) -> Result<ClockProof, Error> {
         Ok(prove_clock(&self.device, &self.context, &self.stream)?)
+    }
+
+    fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error> {
+        Ok(copy_bandwidth(&self.context, &self.stream)?)
     }
 
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {

@@ -124,6 +124,10 @@ impl Processor for HostProcessor {
         clock_of_host(&self.device)
     }
 
+    fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error> {
+        Ok(super::host_bandwidth::copy_bandwidth())
+    }
+
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
         self.slots.clear();
         self.extent = extent;

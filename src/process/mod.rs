@@ -5,6 +5,7 @@
 
 mod cuda;
 mod host;
+mod host_bandwidth;
 mod once;
 
 use std::sync::Arc;
@@ -163,6 +164,14 @@ pub trait Processor {
     /// # Errors
     /// A failed call.
     fn prove_clock(&mut self) -> Result<ClockProof, Error>;
+
+    /// Bytes a second that a copy in the memory that the chain works on moves, those read and those written counted both: what a
+    /// kernel that only moves texels could reach. `None` where it cannot be measured. Takes some milliseconds; the GPU and the
+    /// chain are idle.
+    ///
+    /// # Errors
+    /// A failed call.
+    fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error>;
 
     /// Makes the images of all slots for a new extent, in place of the old ones. The GPU and the chain are idle.
     ///

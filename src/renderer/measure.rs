@@ -7,7 +7,9 @@ use crate::process::KernelTime;
 use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame};
 use crate::vulkan::{Calibration, Device, host_ns};
 
-use super::{Error, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START, Schedule};
+use super::{
+    Error, OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START, Schedule,
+};
 
 /// The host's clock, and the device's beside it.
 pub struct HostClock {
@@ -211,6 +213,7 @@ impl Renderer {
                 .interval
                 .map_or(Vec::new(), |interval| kernel_spans(interval, &chain.kernels)),
             present: interval(PRESENT_START, PRESENT_END),
+            overlay: interval(OVERLAY_START, OVERLAY_END),
             in_flight: in_flight.in_flight,
             memory_used: self.clock.memory_used(&self.device, self.settings.instrument),
             calibration: self.clock.calibration,
@@ -224,12 +227,15 @@ impl Renderer {
         record.gpu_busy_ms = sum([record.scene_ms, chain_busy_ms, record.present_gpu_ms]);
         fill_latencies(&mut record, in_flight.start_ns);
         record.kernels_ms = vec![None; self.settings.effects];
+        record.kernels_bytes = vec![0; self.settings.effects];
         for KernelTime {
             effect,
             since_start_ns: [from, to],
+            bytes,
             ..
         } in chain.kernels
         {
+            record.kernels_bytes[effect] += bytes;
             *record.kernels_ms[effect].get_or_insert(0.0) += (to - from) * 1e-6;
         }
         self.clock.recalibrate(&self.device)?;
@@ -291,14 +297,20 @@ fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> Vec<KernelSpan> {
 /// The GPU's spans of a frame, from its intervals.
 fn fill_gpu_spans(record: &mut FrameRecord, chain_ms: Option<f64>) {
     let FrameSpans {
-        scene, chain, present, ..
+        scene,
+        chain,
+        present,
+        overlay,
+        ..
     } = record.spans;
     let gap = |before: Option<Interval>, after: Option<Interval>| Some(signed_ms(before?.end_ns, after?.start_ns));
     record.scene_ms = scene.map(Interval::milliseconds);
     record.handover_to_cuda_ms = gap(scene, chain);
     record.chain_ms = chain_ms;
     record.handover_to_vulkan_ms = gap(chain, present);
-    record.present_gpu_ms = present.map(Interval::milliseconds);
+    record.overlay_ms = overlay.map(Interval::milliseconds);
+    // The overlay is drawn within the present, and is no part of what a frame costs.
+    record.present_gpu_ms = present.map(|present| present.milliseconds() - record.overlay_ms.unwrap_or(0.0));
 }
 
 /// From the frame's start on the host to instants on the GPU.
@@ -340,6 +352,13 @@ mod tests {
         assert_eq!(record.present_gpu_ms, Some(0.5));
         let total = record.gpu_time_ms().expect("all spans are there");
         assert!((total - 8.5).abs() < 1e-9, "{total}");
+
+        // What the overlay takes is not part of it.
+        record.spans.overlay = Some(Interval::new(9_200_000, 9_325_000));
+        fill_gpu_spans(&mut record, Some(5.69));
+        assert_eq!(record.overlay_ms, Some(0.125));
+        let total = record.gpu_time_ms().expect("all spans are there");
+        assert!((total - 8.375).abs() < 1e-9, "{total}");
 
         // Clocks that could not be related: the chain is known, the hand-overs are not.
         record.spans.chain = None;

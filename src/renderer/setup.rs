@@ -7,6 +7,7 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
+use crate::overlay::DrawList;
 use crate::present::{PresentPass, Presenter};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
@@ -96,6 +97,8 @@ impl Renderer {
         let mut renderer = Self {
             presenter,
             present_pass: PresentPass::new(&device)?,
+            overlay_pass: None,
+            overlay: None,
             tag_check,
             scene,
             images: Vec::new(),
@@ -161,6 +164,21 @@ impl Renderer {
         self.device.wait_idle()?;
         self.scene = scene;
         self.retarget_scene(self.extent)
+    }
+
+    /// Draws the list over every frame from the next present on, or nothing. It is not part of what is measured of a frame, but
+    /// for [`FrameRecord::overlay_ms`].
+    pub fn set_overlay(&mut self, list: Option<Arc<DrawList>>) {
+        self.overlay = list;
+    }
+
+    /// What a copy in the processor's memory moves: see [`Processor::copy_bandwidth`]. Brings all frames to their end first.
+    ///
+    /// # Errors
+    /// As [`Renderer::finish`]; a failed call.
+    pub fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error> {
+        self.finish()?;
+        Ok(self.processor.copy_bandwidth()?)
     }
 
     fn retarget_scene(&mut self, extent: vk::Extent2D) -> Result<(), Error> {

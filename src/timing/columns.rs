@@ -132,7 +132,7 @@ pub static COLUMNS: &[Column] = &[
         name: "MsGPUTime",
         unit: Unit::Milliseconds,
         definition: "From the GPU's first work for the frame to its last, `scene_ms` + `handover_to_cuda_ms` + \
-                     `chain_ms` + `handover_to_vulkan_ms` + `present_gpu_ms`.",
+                     `chain_ms` + `handover_to_vulkan_ms` + `present_gpu_ms`; the overlay is not part of it.",
         present_mon: Some("same"),
         read: |record, _| ms(record.gpu_time_ms()),
     },
@@ -232,9 +232,16 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "present_gpu_ms",
         unit: Unit::Milliseconds,
-        definition: "GPU: the present pass, first stamp to last.",
+        definition: "GPU: the present pass, first stamp to last, but for the overlay.",
         present_mon: None,
         read: |record, _| ms(record.present_gpu_ms),
+    },
+    Column {
+        name: "overlay_ms",
+        unit: Unit::Milliseconds,
+        definition: "GPU: drawing the overlay, within the present. NA while it is hidden. It is in no sum.",
+        present_mon: None,
+        read: |record, _| ms(record.overlay_ms),
     },
     Column {
         name: "latency_ms",

@@ -34,6 +34,7 @@ fn full_record() -> FrameRecord {
         chain_ms: Some(0.32),
         handover_to_vulkan_ms: Some(0.156),
         present_gpu_ms: Some(0.04),
+        overlay_ms: Some(0.03),
         latency_ms: Some(5.7),
         gpu_busy_ms: Some(3.36),
         ..FrameRecord::default()
@@ -75,6 +76,7 @@ fn every_value_comes_back_under_its_name() {
         ("chain_ms", "0.320000"),
         ("handover_to_vulkan_ms", "0.156000"),
         ("present_gpu_ms", "0.040000"),
+        ("overlay_ms", "0.030000"),
         ("latency_ms", "5.700000"),
         ("blur_ms", "0.100000"),
         ("bloom_ms", "0.200000"),

@@ -50,12 +50,17 @@ pub struct FrameRecord {
     pub handover_to_cuda_ms: Option<f64>,
     /// Each effect's own time within the chain, at the effect's index in the catalogue. `None` where it did not run.
     pub kernels_ms: Vec<Option<f64>>,
+    /// The fewest bytes that each effect's kernels must move, at the same index: see
+    /// [`Plan::least_bytes`](crate::kernels::Plan::least_bytes). 0 where it did not run.
+    pub kernels_bytes: Vec<u64>,
     /// The kernel chain from its first stamp to its last, gaps between kernels included.
     pub chain_ms: Option<f64>,
     /// From the chain's last stamp to the present pass's first stamp on the Vulkan queue.
     pub handover_to_vulkan_ms: Option<f64>,
-    /// GPU: the pass that puts the processed image on its way to the screen, first stamp to last.
+    /// GPU: the pass that puts the processed image on its way to the screen, first stamp to last, but for the overlay.
     pub present_gpu_ms: Option<f64>,
+    /// GPU: drawing the overlay. `None` while it is hidden. It is in no sum of the frame's parts.
+    pub overlay_ms: Option<f64>,
     /// From [`start`](Self::start) to the moment the frame retired. Needs host and GPU on one clock.
     pub latency_ms: Option<f64>,
     /// How long the GPU executed work of this frame: scene, present pass, and the chain where it runs on the GPU.
@@ -66,7 +71,8 @@ pub struct FrameRecord {
 }
 
 impl FrameRecord {
-    /// From the first GPU stamp of the frame to the last, in milliseconds: the five GPU spans, which have no gaps.
+    /// From the first GPU stamp of the frame to the last, in milliseconds: the five GPU spans, which have no gaps but where the
+    /// overlay was drawn.
     pub fn gpu_time_ms(&self) -> Option<f64> {
         let before_chain = self.scene_ms? + self.handover_to_cuda_ms?;
         let after_chain = self.handover_to_vulkan_ms? + self.present_gpu_ms?;

@@ -134,6 +134,8 @@ pub struct FrameSpans {
     pub kernels: Vec<KernelSpan>,
     /// The present pass on its Vulkan queue.
     pub present: Option<Interval>,
+    /// Drawing the overlay, within the present; `None` while it is hidden.
+    pub overlay: Option<Interval>,
     /// Frames begun and not retired, this one included, when it was begun.
     pub in_flight: usize,
     /// Bytes of GPU memory that the process uses, where the driver tells; sampled now and then.

@@ -41,6 +41,7 @@ pub static STAGES: &[Stage] = &[
     stage("chain_ms", "kernel chain"),
     stage("handover_to_vulkan_ms", "hand-over, CUDA to Vulkan"),
     stage("present_gpu_ms", "present on the GPU"),
+    stage("overlay_ms", "overlay on the GPU"),
     stage("latency_ms", "latency, frame start to retired"),
 ];
 

@@ -89,6 +89,7 @@ kernel chain                                  NA       NA       NA       NA     
   bloom                                       NA       NA       NA       NA       NA        NA        NA        NA       NA
 hand-over, CUDA to Vulkan                     NA       NA       NA       NA       NA        NA        NA        NA       NA
 present on the GPU                            NA       NA       NA       NA       NA        NA        NA        NA       NA
+overlay on the GPU                            NA       NA       NA       NA       NA        NA        NA        NA       NA
 latency, frame start to retired               NA       NA       NA       NA       NA        NA        NA        NA       NA
 ";
     let table = summary_table(&history);

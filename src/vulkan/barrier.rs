@@ -84,6 +84,16 @@ impl Barriers {
         self.push(image, (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME), to)
     }
 
+    /// What a compute shader wrote will be read and written by another one.
+    pub fn compute_to_compute(self, image: vk::Image) -> Self {
+        let (read, write) = (Access::SHADER_STORAGE_READ, Access::SHADER_STORAGE_WRITE);
+        self.push(
+            image,
+            (Stage::COMPUTE_SHADER, write, Layout::GENERAL, SAME),
+            (Stage::COMPUTE_SHADER, read | write, Layout::GENERAL, SAME),
+        )
+    }
+
     /// The old contents are given up; the image will be a colour attachment.
     pub fn discard_for_attachment(self, image: vk::Image) -> Self {
         let access = Access::COLOR_ATTACHMENT_WRITE | Access::COLOR_ATTACHMENT_READ;
@@ -283,16 +293,9 @@ impl Barriers {
 
     /// A swapchain image, just acquired, will be copied to. Its acquire semaphore is waited for at TRANSFER.
     pub fn swapchain_to_transfer(self, image: vk::Image) -> Self {
-        self.push(
-            image,
-            (Stage::TRANSFER, Access::NONE, Layout::UNDEFINED, SAME),
-            (
-                Stage::TRANSFER,
-                Access::TRANSFER_WRITE,
-                Layout::TRANSFER_DST_OPTIMAL,
-                SAME,
-            ),
-        )
+        let (stage, write) = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+        let from = (stage, Access::NONE, Layout::UNDEFINED, SAME);
+        self.push(image, from, (stage, write, Layout::TRANSFER_DST_OPTIMAL, SAME))
     }
 
     /// A swapchain image, copied to, will be presented.
@@ -323,6 +326,17 @@ pub fn host_to_transfer(device: &Device, commands: vk::CommandBuffer) {
         .src_access_mask(Access::HOST_WRITE)
         .dst_stage_mask(Stage::TRANSFER)
         .dst_access_mask(Access::TRANSFER_READ)];
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
+}
+
+/// Makes what transfers wrote to buffers readable by compute shaders.
+pub fn transfer_to_compute(device: &Device, commands: vk::CommandBuffer) {
+    let barriers = [vk::MemoryBarrier2::default()
+        .src_stage_mask(Stage::TRANSFER)
+        .src_access_mask(Access::TRANSFER_WRITE)
+        .dst_stage_mask(Stage::COMPUTE_SHADER)
+        .dst_access_mask(Access::SHADER_STORAGE_READ)];
     let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
     record(device, commands, &dependency);
 }

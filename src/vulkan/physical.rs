@@ -176,6 +176,13 @@ impl PhysicalDevice {
             .map(|(_, index)| index)
     }
 
+    /// Bytes of the GPU's own memory.
+    pub fn local_memory(&self) -> u64 {
+        let heaps = self.memory.memory_heaps_as_slice().iter();
+        let local = heaps.filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+        local.map(|heap| heap.size).sum()
+    }
+
     /// Ticks of the device's clock as nanoseconds: exact to a nanosecond even for the large values of an epoch clock, which
     /// f64 would round.
     pub fn nanoseconds(&self, ticks: u64) -> u64 {

@@ -137,12 +137,24 @@ impl ComputePipeline {
         set: vk::DescriptorSet,
         extent: vk::Extent2D,
     ) {
+        let groups = [extent.width.div_ceil(8), extent.height.div_ceil(8)];
+        self.dispatch_groups(commands, layout, set, groups);
+    }
+
+    /// Binds pipeline and set, and dispatches so many groups across and down.
+    pub fn dispatch_groups(
+        &self,
+        commands: vk::CommandBuffer,
+        layout: &PipelineLayout,
+        set: vk::DescriptorSet,
+        groups: [u32; 2],
+    ) {
         let (raw, point) = (&self.device.raw, vk::PipelineBindPoint::COMPUTE);
         // SAFETY: the caller's command buffer is recording; layout and set were made for this pipeline.
         unsafe {
             raw.cmd_bind_pipeline(commands, point, self.raw);
             raw.cmd_bind_descriptor_sets(commands, point, layout.raw, 0, &[set], &[]);
-            raw.cmd_dispatch(commands, extent.width.div_ceil(8), extent.height.div_ceil(8), 1);
+            raw.cmd_dispatch(commands, groups[0], groups[1], 1);
         }
     }
 }

@@ -62,13 +62,13 @@ impl TimestampPool {
         unsafe { self.device.raw.cmd_write_timestamp2(commands, stage, self.raw, index) };
     }
 
-    /// Records the copy of all timestamps to where the host reads them. All must have been written before, in this
-    /// command buffer or in one that it waits for.
-    pub fn copy(&self, commands: vk::CommandBuffer) {
+    /// Records the copy of the first `count` timestamps to where the host reads them. They must have been written before, in
+    /// this command buffer or in one that it waits for.
+    pub fn copy(&self, commands: vk::CommandBuffer, count: u32) {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         let (raw, target) = (&self.device.raw, self.values.raw);
         // SAFETY: V1; the caller's command buffer is recording; the buffer has 8 bytes for each query.
-        unsafe { raw.cmd_copy_query_pool_results(commands, self.raw, 0, self.count, target, 0, 8, flags) };
+        unsafe { raw.cmd_copy_query_pool_results(commands, self.raw, 0, count.min(self.count), target, 0, 8, flags) };
         transfer_to_host(&self.device, commands);
     }
 

@@ -273,6 +273,8 @@ impl<F: FnMut(&Window)> Session for Rig<F> {
         Ok(())
     }
 
+    fn scaled(&mut self, _pixels_per_point: f64) {}
+
     fn title(&self, frames_per_second: f64) -> String {
         format!("rig, {frames_per_second:.0} fps")
     }

@@ -62,6 +62,7 @@ fn record(frame: u64, at: u64, waited_for: Option<u64>) -> FrameRecord {
                 bytes: 4_000,
             }],
             present: Some(interval(at + 85, at + 90)),
+            overlay: None,
             in_flight: 1,
             memory_used: Some(1 << 30),
             calibration: Some(CALIBRATION),
