@@ -114,13 +114,13 @@ fn footer(pen: &mut Pen<'_>, facts: &Facts, figures: &Figures) {
         || "GPU memory: not told by the driver".to_owned(),
         |used| {
             let total = ticks::memory(facts.memory_total);
-            format!("GPU memory: {} of {total} used by this process", ticks::memory(used))
+            format!("GPU memory: {} of {total}", ticks::memory(used))
         },
     );
     pen.hline(Rangef::new(pen.left, pen.right), pen.y + 3.0, 1.0, palette::GRID);
     pen.y += 6.0;
     let layout = figures.layout_ms.map_or_else(String::new, |layout_ms| {
-        format!("overlay laid out by the host in {} ms", ticks::milliseconds(layout_ms))
+        format!("laid out on the host in {} ms", ticks::milliseconds(layout_ms))
     });
     let clock = facts.clock.as_ref().map_or_else(String::new, clock_text);
     let in_flight = format!("{} in flight", figures.in_flight);

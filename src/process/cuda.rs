@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ash::vk;
 
 use crate::cuda::{
-    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, Module, ResultExt, Stamps,
-    copy_bandwidth, is_idle, launch,
+    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, ResultExt, Stamps,
+    copy_bandwidth, is_idle,
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
@@ -17,6 +17,7 @@ use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
+use super::cuda_kernels::Kernels;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
@@ -382,47 +383,5 @@ impl Drop for CudaProcessor {
             std::mem::forget(self.semaphores.take());
             std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));
         }
-    }
-}
-
-/// The functions of all effects, by catalogue index and pass.
-pub struct Kernels {
-    functions: Vec<Vec<(Function, [u32; 2])>>,
-}
-
-impl Kernels {
-    /// Loads every effect of the catalogue that comes with PTX.
-    ///
-    /// # Errors
-    /// The driver refused a module or has no such entry: the error names the effect.
-    pub fn load(context: &Arc<CudaContext>, catalogue: &'static Catalogue) -> Result<Self, Error> {
-        let functions = catalogue.effects().iter().map(|effect| {
-            let ptx = effect.ptx.ok_or_else(|| Error::Effect {
-                effect: effect.name.clone(),
-                reason: "has no PTX: run scripts/compile-kernels".into(),
-            })?;
-            let module = Module::load(context, ptx, &effect.name)?;
-            effect
-                .passes
-                .iter()
-                .map(|pass| Ok((module.function(&pass.entry)?, pass.block)))
-                .collect()
-        });
-        Ok(Self {
-            functions: functions.collect::<Result<_, Error>>()?,
-        })
-    }
-
-    /// Enqueues one launch over the whole of its destination.
-    ///
-    /// # Errors
-    /// The driver refused.
-    pub fn launch(&self, stream: &CudaStream, item: &Launch, pass: &Pass) -> Result<(), Error> {
-        let (function, block) = &self.functions[item.effect][item.pass];
-        let arguments = [bytemuck::bytes_of(pass), &item.parameters];
-        // SAFETY: `Pass` and the parameter struct are laid out as the kernel has them, which the layout tests keep; the
-        // images they name are dropped when the stream has ended.
-        unsafe { launch(stream, function, pass.destination.extent, *block, &arguments) }?;
-        Ok(())
     }
 }

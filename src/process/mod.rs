@@ -4,6 +4,7 @@
 //! `processed`; the renderer knows nothing else of it.
 
 mod cuda;
+mod cuda_kernels;
 mod host;
 mod host_bandwidth;
 mod once;

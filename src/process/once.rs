@@ -9,7 +9,8 @@ use crate::kernels::reference::FrameParameters;
 use crate::kernels::{Catalogue, Image, ImageId, Pass, Plan};
 
 use super::Error;
-use super::cuda::{Kernels, image_of};
+use super::cuda::image_of;
+use super::cuda_kernels::Kernels;
 
 /// All kernels, loaded, with a stream of their own.
 pub struct CudaOnce {

@@ -75,6 +75,7 @@ const DEVICE_CLOCK: u32 = 64;
 const SCENE: &str = GpuWork::Scene.label();
 const CHAIN: &str = GpuWork::Chain.label();
 const PRESENT: &str = GpuWork::Present.label();
+const OVERLAY: &str = GpuWork::Overlay.label();
 const UNKNOWN_KERNEL: &str = "kernel";
 const BEGIN: &str = "capture begins";
 const END: &str = "capture ends";
@@ -105,7 +106,17 @@ pub struct TraceWriter {
 impl TraceWriter {
     /// A writer, and the bytes that a trace begins with.
     pub fn new(info: &TraceInfo) -> (Self, Vec<u8>) {
-        let fixed = [SCENE, CHAIN, PRESENT, UNKNOWN_KERNEL, BEGIN, END, WOKEN, NOT_WAITED_FOR];
+        let fixed = [
+            SCENE,
+            CHAIN,
+            PRESENT,
+            OVERLAY,
+            UNKNOWN_KERNEL,
+            BEGIN,
+            END,
+            WOKEN,
+            NOT_WAITED_FOR,
+        ];
         let work = HostWork::ALL.iter().map(|work| work.label());
         let kernels = info.effects.iter().flat_map(|effect| effect.kernels.iter().cloned());
         let names = Arc::new(Names::new(

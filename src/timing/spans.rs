@@ -95,6 +95,8 @@ pub enum GpuWork {
     Chain,
     /// The present pass, on a Vulkan queue.
     Present,
+    /// The overlay, within the present pass.
+    Overlay,
 }
 
 impl GpuWork {
@@ -104,6 +106,7 @@ impl GpuWork {
             Self::Scene => "scene",
             Self::Chain => "chain",
             Self::Present => "present",
+            Self::Overlay => "overlay",
         }
     }
 }

@@ -5,7 +5,9 @@ use super::flow::Arrow;
 use super::names::Topic;
 use super::proto::{BUILTIN_CLOCK_MONOTONIC_RAW, Clock, ClockSnapshot, TracePacket};
 use super::track::nest;
-use super::{BEGIN, CHAIN, DEVICE_CLOCK, NOT_WAITED_FOR, PRESENT, SCENE, TraceWriter, UNKNOWN_KERNEL, WOKEN, tracks};
+use super::{
+    BEGIN, CHAIN, DEVICE_CLOCK, NOT_WAITED_FOR, OVERLAY, PRESENT, SCENE, TraceWriter, UNKNOWN_KERNEL, WOKEN, tracks,
+};
 use crate::timing::record::FrameRecord;
 use crate::timing::spans::{HostWork, Interval, KernelSpan};
 use crate::vulkan::Calibration;
@@ -194,7 +196,12 @@ impl TraceWriter {
                 ..Slice::default()
             };
             let track = self.present.as_mut().unwrap_or(&mut self.scene);
-            block.slice(track.uuid, PRESENT, track.place(present), slice, |_| {});
+            let (track, present) = (track.uuid, track.place(present));
+            block.slice(track, PRESENT, present, slice, |block| {
+                for interval in nest(present, spans.overlay.into_iter()) {
+                    block.slice(track, OVERLAY, interval, Slice::default(), |_| {});
+                }
+            });
         }
         let given_ns = [scene, present].into_iter().flatten().map(|part| part.end_ns).max();
         let to_host = [drawn, retired].into_iter().flatten().collect();
