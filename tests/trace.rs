@@ -132,13 +132,18 @@ impl Frames {
             let spans = kernels.iter().filter(|kernel| kernel.effect == effect);
             Some(spans.map(|kernel| kernel.interval.milliseconds()).sum())
         };
+        // Shown in every other frame, within the present; the table counts it apart.
+        let within = (present.start_ns + 1_000, present.end_ns - 1_000);
+        let overlay = (frame % 2 == 0).then(|| Interval::new(within.0, within.1));
+        let overlay_ms = overlay.map(Interval::milliseconds);
         FrameRecord {
             frame,
             start: Duration::from_nanos((n * PERIOD) as u64),
             waited_for_frame: waited_for,
             scene_ms: Some(scene.milliseconds()),
             chain_ms: Some(chain.milliseconds()),
-            present_gpu_ms: Some(present.milliseconds()),
+            present_gpu_ms: Some(present.milliseconds() - overlay_ms.unwrap_or(0.0)),
+            overlay_ms,
             kernels_ms: vec![of_effect(0), of_effect(1)],
             spans: FrameSpans {
                 host,
@@ -146,7 +151,7 @@ impl Frames {
                 chain: Some(chain),
                 kernels,
                 present: Some(present),
-                overlay: None,
+                overlay,
                 in_flight: frame.min(SLOTS) as usize,
                 memory_used: Some(200 << 20),
                 calibration: Some(self.calibration),

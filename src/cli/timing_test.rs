@@ -12,7 +12,7 @@ use crate::present::Offscreen;
 use crate::renderer::{Parts, Rendered, Renderer, Schedule, Settings};
 use crate::scene::{self, Scene, SceneFrame, SceneTargets};
 use crate::timing::statistics::{percentile, sorted};
-use crate::timing::{FrameRecord, HostWork, milliseconds};
+use crate::timing::{FrameRecord, HostWork};
 use crate::vulkan::{self, Buffer, BufferMemory, Device};
 
 use super::selftest::{settings, view};
@@ -161,7 +161,7 @@ fn median(values: impl Iterator<Item = Option<f64>>) -> anyhow::Result<f64> {
     median.ok_or_else(|| anyhow::anyhow!("not every frame was measured"))
 }
 
-fn host_ms(record: &FrameRecord, wanted: HostWork) -> Option<f64> {
+fn host_ms_of(record: &FrameRecord, wanted: HostWork) -> Option<f64> {
     let found = record.spans.host.iter().find(|(work, _)| *work == wanted);
     found.map(|(_, interval)| interval.milliseconds())
 }
@@ -213,36 +213,27 @@ pub(super) fn run(machine: &Machine) -> anyhow::Result<String> {
         check_length("a kernel", kernel_us * 1e-3, kernel_ms - floor_ms, tick_ms)?;
     }
 
-    let added = Added {
-        host: Duration::from_millis(2),
-        ..Added::default()
+    let host = |host_ms| -> anyhow::Result<f64> {
+        let added = Added {
+            host: Duration::from_millis(host_ms),
+            ..Added::default()
+        };
+        let records = records(machine, pipelined, &added)?;
+        median(records.iter().map(|record| host_ms_of(record, HostWork::RecordScene)))
     };
-    let waited = records(machine, pipelined, &added)?;
-    let recorded_ms = median(waited.iter().map(|record| host_ms(record, HostWork::RecordScene)))?;
-    let idle = records(machine, pipelined, &Added::default())?;
-    let idle_ms = median(idle.iter().map(|record| host_ms(record, HostWork::RecordScene)))?;
-    found += &format!("; 2 ms on the host: {recorded_ms:.4}");
-    anyhow::ensure!(
-        recorded_ms + tick_ms >= 2.0,
-        "2 ms on the host appear as {recorded_ms:.6} ms"
-    );
-    check_length(
-        "host work",
-        milliseconds(added.host),
-        recorded_ms - idle_ms.min(recorded_ms - 2.0),
-        tick_ms,
-    )?;
+    // Recording takes something besides, the same in both.
+    let (one_ms, three_ms) = (host(1)?, host(3)?);
+    found += &format!("; 1 and 3 ms on the host: {one_ms:.4}, {three_ms:.4} ms");
+    check_length("2 ms more on the host", 2.0, three_ms - one_ms, tick_ms)?;
 
+    // One frame at a time: the GPU gives long scenes and the chains of other frames turns, which costs a hand-over each.
     let scene = |fills| -> anyhow::Result<f64> {
         let added = Added {
             fills,
             ..Added::default()
         };
-        median(
-            records(machine, pipelined, &added)?
-                .iter()
-                .map(|record| record.scene_ms),
-        )
+        let records = records(machine, Schedule::Serial, &added)?;
+        median(records.iter().map(|record| record.scene_ms))
     };
     let (few, some, many) = (scene(8)?, scene(16)?, scene(32)?);
     found += &format!("; 8, 16, 32 fills by Vulkan: {few:.4}, {some:.4}, {many:.4} ms");

@@ -177,6 +177,9 @@ fn describe(recording: &Recording) -> Vec<(String, String)> {
         ("presented by".to_owned(), recording.present_runtime.clone()),
         ("effects that ran".to_owned(), effects),
     ];
-    described.extend(recording.facts.iter().cloned());
+    // What was found out, and when, is not how the frames were made.
+    let found = ["clock.", "host_clock.", "self_test.", "frames.", "started_unix_s"];
+    let is_made = |(key, _): &&(String, String)| !found.iter().any(|start| key.starts_with(start));
+    described.extend(recording.facts.iter().filter(is_made).cloned());
     described
 }

@@ -187,7 +187,7 @@ impl TraceWriter {
             let waits = Topic::WaitsFor.text(format!("processed={frame}"));
             let signals = Topic::Signals.text(format!("retired={frame}"));
             let slice = Slice {
-                notes: vec![note, waits, signals],
+                notes: vec![note.clone(), waits, signals],
                 answers: ids(
                     frame,
                     [submitted(HostWork::SubmitPresent, Arrow::SubmitPresent), processed],
@@ -199,7 +199,11 @@ impl TraceWriter {
             let (track, present) = (track.uuid, track.place(present));
             block.slice(track, PRESENT, present, slice, |block| {
                 for interval in nest(present, spans.overlay.into_iter()) {
-                    block.slice(track, OVERLAY, interval, Slice::default(), |_| {});
+                    let slice = Slice {
+                        notes: vec![note.clone()],
+                        ..Slice::default()
+                    };
+                    block.slice(track, OVERLAY, interval, slice, |_| {});
                 }
             });
         }
