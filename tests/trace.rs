@@ -134,7 +134,7 @@ impl Frames {
         };
         // Shown in every other frame, within the present; the table counts it apart.
         let within = (present.start_ns + 1_000, present.end_ns - 1_000);
-        let overlay = (frame % 2 == 0).then(|| Interval::new(within.0, within.1));
+        let overlay = frame.is_multiple_of(2).then(|| Interval::new(within.0, within.1));
         let overlay_ms = overlay.map(Interval::milliseconds);
         FrameRecord {
             frame,

@@ -5,6 +5,7 @@ mod capture;
 mod capture_facts;
 mod doctor;
 mod examples;
+mod kernel_test;
 mod log;
 mod options;
 mod output;

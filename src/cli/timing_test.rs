@@ -221,10 +221,10 @@ pub(super) fn run(machine: &Machine) -> anyhow::Result<String> {
         let records = records(machine, pipelined, &added)?;
         median(records.iter().map(|record| host_ms_of(record, HostWork::RecordScene)))
     };
-    // Recording takes something besides, the same in both.
-    let (one_ms, three_ms) = (host(1)?, host(3)?);
-    found += &format!("; 1 and 3 ms on the host: {one_ms:.4}, {three_ms:.4} ms");
-    check_length("2 ms more on the host", 2.0, three_ms - one_ms, tick_ms)?;
+    // Recording takes something besides, some hundredths of a millisecond more or less.
+    let (short_ms, long_ms) = (host(2)?, host(12)?);
+    found += &format!("; 2 and 12 ms on the host: {short_ms:.4}, {long_ms:.4} ms");
+    check_length("10 ms more on the host", 10.0, long_ms - short_ms, tick_ms)?;
 
     // One frame at a time: the GPU gives long scenes and the chains of other frames turns, which costs a hand-over each.
     let scene = |fills| -> anyhow::Result<f64> {
