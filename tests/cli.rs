@@ -79,6 +79,23 @@ fn unknown_names_are_answered_with_the_known_ones() {
     );
     refused("--processor gpu", USAGE, &["'gpu'", "auto, cuda, host"]);
     refused("--schedule fast", USAGE, &["'fast'", "serial", "pipelined"]);
+    for (setting, words) in [
+        (
+            "bloom.intensity",
+            &["--set bloom.intensity", "EFFECT.PARAMETER=NUMBER"][..],
+        ),
+        ("bloom.intensity=much", &["EFFECT.PARAMETER=NUMBER"]),
+        ("bloom.intensity=NaN", &["EFFECT.PARAMETER=NUMBER"]),
+        ("intensity=1", &["EFFECT.PARAMETER"]),
+        ("blom.intensity=1", &["blom", "bloom"]),
+        ("bloom.itensity=1", &["itensity", "intensity", "threshold"]),
+        (
+            "vignette.darkening=1.5",
+            &["--set vignette.darkening=1.5", "darkening", "0", "1"],
+        ),
+    ] {
+        refused(&format!("--present offscreen --set {setting}"), USAGE, words);
+    }
     refused(
         "--present screen",
         USAGE,
@@ -107,7 +124,7 @@ fn numbers_out_of_range_are_refused() {
     refused(
         "--present offscreen --gpu llvmpipe --size 32768x1 --capture run --screenshot frame.png",
         USAGE,
-        &["--size 32768x1", "llvmpipe", "up to 16384x16384"],
+        &["32768x1", "llvmpipe", "up to 16384x16384"],
     );
     refused("--frames 0", USAGE, &["'0'", "--frames"]);
     refused("--frames-in-flight 0", USAGE, &["'0'", "1..=8"]);

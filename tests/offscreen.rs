@@ -41,6 +41,10 @@ fn the_same_frame_is_the_same_picture() {
         assert!(first == picture(arguments), "{arguments}");
     }
     assert!(first != picture("--kernels none"), "the chain changes nothing");
+    assert!(
+        first != picture("--set vignette.darkening=0 --set bloom.intensity=0"),
+        "parameters change nothing"
+    );
     assert!(first != picture("--time-step 0.05"), "the scene does not move");
 }
 
@@ -204,7 +208,7 @@ fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own()
 fn a_capture_tells_what_it_was_made_with() {
     let ended = handover(
         "--present offscreen --size 160x90 --frames 12 --capture run --processor host --schedule serial \
-         --frames-in-flight 2 --kernels exposure,vignette --scene none",
+         --frames-in-flight 2 --kernels exposure,vignette --set exposure.stops=1.5 --scene none",
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let folder = ended.folder.path().join("run");
@@ -227,7 +231,7 @@ fn a_capture_tells_what_it_was_made_with() {
         ("/chains/0/from_frame", serde_json::json!(1)),
         (
             "/chains/0/effects/0",
-            serde_json::json!({"name": "exposure", "parameters": {"stops": 0.5}}),
+            serde_json::json!({"name": "exposure", "parameters": {"stops": 1.5}}),
         ),
         ("/chains/0/effects/1/name", serde_json::json!("vignette")),
         ("/host_clock/name", serde_json::json!("CLOCK_MONOTONIC_RAW")),

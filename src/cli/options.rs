@@ -159,6 +159,9 @@ pub struct ViewOptions {
         help_heading = "What is shown"
     )]
     pub kernels: Vec<String>,
+    /// Set a parameter of an effect; may be given again for another. docs/kernels.md has their ranges.
+    #[arg(long, value_name = "EFFECT.PARAMETER=VALUE", help_heading = "What is shown")]
+    pub set: Vec<String>,
     /// Width and height of the frames, and of the window at its start.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size, help_heading = "What is shown")]
     pub size: Size,

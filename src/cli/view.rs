@@ -28,7 +28,10 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// # Errors
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
-    let chain = chain_of(&options.kernels)?;
+    let mut chain = chain_of(&options.kernels)?;
+    for setting in &options.set {
+        set(&mut chain, setting)?;
+    }
     if let Some(path) = &options.screenshot {
         check_picture_path(path)?;
     }
@@ -62,6 +65,22 @@ fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
         return Ok(Chain::new(catalogue()));
     }
     Chain::with_enabled(catalogue(), &names).map_err(usage)
+}
+
+/// Sets what `--set` names.
+fn set(chain: &mut Chain, setting: &str) -> anyhow::Result<()> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+    let Some((name, value)) = setting
+        .split_once('=')
+        .and_then(|(name, value)| Some((name.trim(), number(value)?)))
+    else {
+        return Err(usage(format!(
+            "--set {setting}: expected EFFECT.PARAMETER=NUMBER, such as bloom.intensity=0.3"
+        )));
+    };
+    chain
+        .set(name, value)
+        .map_err(|error| usage(format!("--set {setting}: {error}")))
 }
 
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
