@@ -31,25 +31,23 @@ struct SpinParameters {
     float microseconds;
 };
 
+// Elsewhere than on a GPU there is no instrument to hold against it, and nothing waits.
+HANDOVER_INLINE void wait(unsigned long long nanoseconds) {
 #ifdef __CUDA_ARCH__
-HANDOVER_INLINE unsigned long long nanoseconds() {
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    return now;
-}
-#else
-// Elsewhere there is nothing to hold an instrument against.
-HANDOVER_INLINE unsigned long long nanoseconds() { return ~0ull >> 1; }
+    unsigned long long begin, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (now - begin < nanoseconds);
 #endif
+}
 
 // One thread waits, so that the kernel lasts as long however many blocks run at a time.
 extern "C" __global__ void spin(const __grid_constant__ Pass pass, const __grid_constant__ SpinParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.destination, at)) return;
     if (at.x == 0 && at.y == 0) {
-        unsigned long long until = nanoseconds() + (unsigned long long)(parameters.microseconds * 1000.0f);
-        while (nanoseconds() < until) {
-        }
+        wait((unsigned long long)(parameters.microseconds * 1000.0f));
     }
     store_bits(pass.destination, at, load_bits(pass.source, at));
 }
