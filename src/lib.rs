@@ -60,3 +60,4 @@ pub mod scene;
 pub mod shaders;
 pub mod timing;
 pub mod vulkan;
+mod whole_file;

@@ -5,16 +5,16 @@
 #[path = "support/program.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod program;
+#[path = "support/refused.rs"]
+mod refused;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use program::{Ended, Program, entries};
+use refused::USAGE;
 use serde_json::{Value, json};
-
-/// The exit code for what the user asked for.
-const USAGE: i32 = 2;
 
 /// Frames small and few: the numbers mean nothing, what is done with them does.
 const SMALL: &str = "--processors host --scenes none --frames 4 --warm-up 2";
@@ -36,25 +36,9 @@ fn written(arguments: &str) -> (Ended, Value) {
 
 /// It must end with the user's exit code, name all the words, print nothing and leave everything as it was.
 fn refused(arguments: &str, words: &[&str], fill: impl FnOnce(&Path)) {
-    let mut before = Vec::new();
-    let ended = bench(arguments, |folder| {
-        fill(folder);
-        before = entries(folder);
-    });
-    assert_eq!(ended.code, Some(USAGE), "{arguments}\n{}", ended.stderr);
-    for word in words {
-        assert!(
-            ended.stderr.contains(word),
-            "{arguments}: no `{word}` in:\n{}",
-            ended.stderr
-        );
-    }
+    let arguments = format!("bench {arguments}");
+    let ended = refused::refused(&arguments, USAGE, words, |_, folder| fill(folder));
     assert_eq!(ended.stdout, "", "{arguments}");
-    assert_eq!(
-        entries(ended.folder.path()),
-        before,
-        "{arguments} left something behind"
-    );
 }
 
 #[test]

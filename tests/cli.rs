@@ -4,17 +4,19 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/refused.rs"]
+mod refused;
 
 use std::path::Path;
 use std::process::Command;
 
-use program::{Ended, Program, entries};
+use program::{Ended, Program};
+use refused::USAGE;
 
 /// A small offscreen run: the picture of frame 30.
 const SMALL: &str = "--present offscreen --size 160x90 --frames 30";
 
-/// The exit code for what the user asked for, and that for what the machine lacks.
-const USAGE: i32 = 2;
+/// The exit code for what the machine lacks.
 const MACHINE: i32 = 1;
 
 fn handover(arguments: &str) -> Ended {
@@ -23,29 +25,7 @@ fn handover(arguments: &str) -> Ended {
 
 /// The run must end with this code, name all the words, and leave the folder as it was.
 fn refused(arguments: &str, code: i32, words: &[&str]) {
-    refused_with(arguments, code, words, |_, _| {});
-}
-
-fn refused_with(arguments: &str, code: i32, words: &[&str], adjust: impl FnOnce(&mut Command, &Path)) {
-    let mut before = Vec::new();
-    let program = Program::start(arguments, |command, folder| {
-        adjust(command, folder);
-        before = entries(folder);
-    });
-    let ended = program.end();
-    let stderr = &ended.stderr;
-    assert_eq!(ended.code, Some(code), "{arguments}\n{stderr}");
-    for word in words {
-        assert!(
-            stderr.contains(word),
-            "{arguments}: the message lacks `{word}`:\n{stderr}"
-        );
-    }
-    assert_eq!(
-        entries(ended.folder.path()),
-        before,
-        "{arguments} left something behind"
-    );
+    refused::refused(arguments, code, words, |_, _| {});
 }
 
 fn doctor(adjust: impl FnOnce(&mut Command, &Path)) -> (Option<i32>, serde_json::Value) {
@@ -145,7 +125,7 @@ fn pictures_that_cannot_be_written_are_refused_before_the_run() {
     );
     refused(&run("frame.jpg"), USAGE, &["frame.jpg", "must end in .png"]);
     refused(&run("frame"), USAGE, &["must end in .png"]);
-    refused_with(
+    refused::refused(
         &run("folder.png"),
         USAGE,
         &["folder.png", "it is a folder"],
@@ -158,13 +138,13 @@ fn pictures_that_cannot_be_written_are_refused_before_the_run() {
 #[test]
 fn captures_that_cannot_be_made_are_refused() {
     let run = format!("{SMALL} --screenshot frame.png --capture");
-    refused_with(
+    refused::refused(
         &format!("{run} taken"),
         USAGE,
         &["taken exists", "never overwrite"],
         |_, folder| std::fs::create_dir(folder.join("taken")).unwrap(),
     );
-    refused_with(
+    refused::refused(
         &format!("{run} file"),
         USAGE,
         &["file is in the way", "choose another name"],
@@ -175,7 +155,7 @@ fn captures_that_cannot_be_made_are_refused() {
         USAGE,
         &["missing/run", "missing does not exist"],
     );
-    refused_with(&format!("{run} file/run"), USAGE, &["is not a folder"], |_, folder| {
+    refused::refused(&format!("{run} file/run"), USAGE, &["is not a folder"], |_, folder| {
         std::fs::write(folder.join("file"), "not a folder").unwrap();
     });
 }
@@ -185,7 +165,7 @@ fn a_window_without_a_display_is_refused() {
     for presenter in ["swapchain", "software"] {
         let arguments = format!("--present {presenter} --capture run");
         refused(&arguments, USAGE, &["need a display", "--present offscreen"]);
-        refused_with(&arguments, USAGE, &["no X server answers"], |command, _| {
+        refused::refused(&arguments, USAGE, &["no X server answers"], |command, _| {
             command.env("DISPLAY", ":9999");
         });
     }
@@ -197,7 +177,7 @@ fn a_machine_without_vulkan_is_told_apart() {
         format!("{SMALL} --capture run --screenshot frame.png"),
         "selftest".into(),
     ] {
-        refused_with(
+        refused::refused(
             &arguments,
             MACHINE,
             &[
@@ -207,7 +187,7 @@ fn a_machine_without_vulkan_is_told_apart() {
             ],
             without_driver,
         );
-        refused_with(&arguments, MACHINE, &["Vulkan loader", "libvulkan1"], without_loader);
+        refused::refused(&arguments, MACHINE, &["Vulkan loader", "libvulkan1"], without_loader);
     }
     for (lack, words) in [
         (without_driver as fn(&mut Command, &Path), "found no driver"),

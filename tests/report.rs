@@ -4,16 +4,16 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/refused.rs"]
+mod refused;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use program::{Ended, Program, entries};
+use refused::USAGE;
 use serde_json::Value;
-
-/// The exit code for what the user asked for.
-const USAGE: i32 = 2;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/report")
@@ -36,27 +36,12 @@ fn capture(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(folder.join(name).join("frames.csv"), text).unwrap();
 }
 
-/// It must end with the user's exit code, name all the words, and leave everything as it was.
+/// It must end with the user's exit code, name all the words, print nothing and leave everything as it was.
 fn refused(arguments: &str, words: &[&str], fill: impl FnOnce(&Path)) {
-    let mut before = Vec::new();
-    let ended = report(arguments, |folder| {
-        fill(folder);
-        before = entries(folder);
-    });
-    assert_eq!(ended.code, Some(USAGE), "{arguments}\n{}", ended.stderr);
-    for word in words {
-        assert!(
-            ended.stderr.contains(word),
-            "{arguments}: no `{word}` in:\n{}",
-            ended.stderr
-        );
-    }
+    let arguments = arguments.replace("{F}", fixtures().to_str().unwrap());
+    let arguments = format!("report {arguments}");
+    let ended = refused::refused(&arguments, USAGE, words, |_, folder| fill(folder));
     assert_eq!(ended.stdout, "", "{arguments}");
-    assert_eq!(
-        entries(ended.folder.path()),
-        before,
-        "{arguments} left something behind"
-    );
 }
 
 /// Every number of `expected` must be in `found`, to nine digits.

@@ -1,9 +1,7 @@
 //! `capture.json`: what a capture's numbers were measured on and with.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ash::vk;
 use serde::Serialize;
@@ -12,6 +10,7 @@ use crate::interop::uuid_text;
 use crate::kernels::Chain;
 use crate::renderer::{Renderer, Schedule};
 use crate::timing::{ClockProof, FrameRecord, Instrument};
+use crate::whole_file;
 
 use super::selftest_result::{self, SelftestResult};
 use super::setup::Machine;
@@ -154,9 +153,7 @@ impl CaptureFacts {
                 version: env!("CARGO_PKG_VERSION"),
                 optimized: !cfg!(debug_assertions),
             },
-            started_unix_s: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs()),
+            started_unix_s: selftest_result::unix_s(),
             vulkan: VulkanFacts {
                 name: physical.name.clone(),
                 uuid: uuid_text(&physical.uuid),
@@ -234,22 +231,14 @@ impl CaptureFacts {
         self.clock.at_end = Some(proof);
     }
 
-    /// Writes the whole file or leaves the one before: under another name first, which then takes its place.
+    /// Writes the whole file or leaves the one before.
     ///
     /// # Errors
     /// The file system's own.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        let path = folder.join(FACTS_FILE);
-        let unfinished = folder.join(format!("{FACTS_FILE}.unfinished"));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&unfinished)?;
-            serde_json::to_writer_pretty(&mut file, self)?;
-            file.write_all(b"\n")?;
-            fs::rename(&unfinished, &path)
-        };
-        write().inspect_err(|_| {
-            // What could not be written may not be there to be removed.
-            let _ = fs::remove_file(&unfinished);
+        whole_file::replace(&folder.join(FACTS_FILE), |file| {
+            serde_json::to_writer_pretty(&mut *file, self)?;
+            file.write_all(b"\n")
         })
     }
 }

@@ -71,7 +71,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
-            SelftestPart::Timing => timing(&machine),
+            SelftestPart::Timing => timing_test::run(&machine),
             SelftestPart::Interop => interop(&machine),
         };
         let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
@@ -167,14 +167,6 @@ fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
             report.frames, report.texels
         )
     })
-}
-
-/// Holds the instrument against what it must show.
-fn timing(machine: &Machine) -> anyhow::Result<Outcome> {
-    if machine.cuda.is_none() {
-        return Ok(Skipped("it takes kernels and hand-overs: CUDA is not there".into()));
-    }
-    timing_test::run(machine).map(Passed)
 }
 
 /// Vulkan writes a pattern, the chain complements it, Vulkan checks every texel, at several extents.

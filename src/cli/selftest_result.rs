@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::interop::uuid_text;
 use crate::vulkan::PhysicalDevice;
+use crate::whole_file;
 
 /// The result of a self-test, with what it holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,24 +44,25 @@ fn path() -> Option<PathBuf> {
     Some(state.join("handover/selftest.json"))
 }
 
+/// Seconds since 1970.
+pub(crate) fn unix_s() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
 /// Keeps a result. That it cannot be kept is no failure of the self-test.
 pub(crate) fn keep(physical: &PhysicalDevice, parts: Vec<PartResult>) {
     let result = SelftestResult {
         program_version: env!("CARGO_PKG_VERSION").into(),
         gpu_uuid: uuid_text(&physical.uuid),
         driver: physical.driver.clone(),
-        at_unix_s: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs()),
+        at_unix_s: unix_s(),
         parts,
     };
     let Some(path) = path() else { return };
     let write = || -> std::io::Result<()> {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        // Of this process alone: two self-tests at a time do not write into one file.
-        let unfinished = path.with_extension(format!("json.{}", std::process::id()));
-        fs::write(&unfinished, serde_json::to_vec_pretty(&result)?)?;
-        fs::rename(&unfinished, &path)
+        whole_file::replace(&path, |file| Ok(serde_json::to_writer_pretty(file, &result)?))
     };
     if let Err(error) = write() {
         tracing::debug!("the self-test's result is not kept in {}: {error}", path.display());

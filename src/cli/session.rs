@@ -1,5 +1,7 @@
 //! A running view: the state that keys change, one frame after the other, captures and the summary at the end.
 
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +16,7 @@ use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
 use crate::timing::{Capture, History};
+use crate::whole_file;
 
 use super::capture::{Recording, effect_names};
 use super::output::print;
@@ -261,18 +264,13 @@ impl ViewSession {
     }
 }
 
-/// Writes the whole file or none of it: under another name first, which then takes the place of the wanted one.
-pub(crate) fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
-    let unfinished = path.with_extension("png.unfinished");
-    picture
-        .save_with_format(&unfinished, image::ImageFormat::Png)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| Ok(std::fs::rename(&unfinished, path)?))
-        .inspect_err(|_| {
-            // What could not be written may not be there to be removed.
-            let _ = std::fs::remove_file(&unfinished);
-        })
-        .with_context(|| format!("write the picture {}", path.display()))
+/// Writes the whole file or none of it.
+fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
+    let write = |file: &mut File| {
+        let written = picture.write_to(&mut BufWriter::new(file), image::ImageFormat::Png);
+        written.map_err(io::Error::other)
+    };
+    whole_file::replace(path, write).with_context(|| format!("write the picture {}", path.display()))
 }
 
 impl Session for ViewSession {

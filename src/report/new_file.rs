@@ -1,13 +1,13 @@
 //! A file that is written whole or not at all, and in the place of no other.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::NamedTempFile;
 
 use crate::report::error::ReportError;
+use crate::whole_file::{folder_of, unfinished};
 
 /// A file to be made: opened under another name in the same folder before the work begins, and renamed when it is
 /// whole.
@@ -34,14 +34,8 @@ impl NewFile {
         if fs::symlink_metadata(path).is_ok() {
             return Err(refused(EXISTS.to_owned()));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let unfinished = Builder::new()
-            .prefix(".unfinished-")
-            // As of any new file: less what the umask takes away.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-            .map_err(|error| refused(why(folder, &error)))?;
+        let folder = folder_of(path);
+        let unfinished = unfinished(folder).map_err(|error| refused(why(folder, &error)))?;
         Ok(NewFile {
             path: path.to_owned(),
             unfinished,
