@@ -2,6 +2,7 @@
 title = "Bloom"
 summary = "Light above a threshold spreads over five halved images and is added to the picture."
 source = "Jimenez, Next Generation Post Processing in Call of Duty: Advanced Warfare, SIGGRAPH 2014: 13 taps down, a 3x3 tent up"
+stage = "bloom"
 key = "3"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504; `limit` bounds what one pixel can add"

@@ -2,6 +2,7 @@
 title = "Chromatic aberration"
 summary = "Red is read further from the centre and blue nearer to it, growing with the square of the distance."
 source = "lateral chromatic aberration as a radial scale per channel; the displacement is cubic in the distance, as third-order distortion is"
+stage = "look"
 key = "4"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504: one broken pixel reaches its neighbours only"

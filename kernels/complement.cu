@@ -2,6 +2,7 @@
 title = "Complement"
 summary = "1 - x in every channel. The self-test runs it, since no pixel of it looks like the input."
 source = "none: 1 - x"
+stage = "inspect"
 alpha = "complemented like the colours"
 broken_pixels = "IEEE 754: NaN stays NaN, an infinity changes its sign; negative values are taken as they are"
 hidden = true

@@ -2,6 +2,7 @@
 title = "Copy"
 summary = "Source to destination, bit for bit. It is what a chain with nothing enabled runs."
 source = "none: the identity"
+stage = "inspect"
 alpha = "copied"
 broken_pixels = "copied: NaN and infinities keep their bits"
 hidden = true

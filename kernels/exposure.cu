@@ -2,6 +2,7 @@
 title = "Exposure"
 summary = "Multiplies the light by two to the power of the stops. Whole stops are exact."
 source = "definition of the exposure value: one stop doubles the light"
+stage = "exposure"
 key = "1"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504"

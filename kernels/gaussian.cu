@@ -2,6 +2,7 @@
 title = "Gaussian blur"
 summary = "A separable Gaussian blur: rows, then columns. The weights are normalised over the taps taken."
 source = "w(i) = exp(-i^2 / (2 sigma^2)) for |i| <= radius, divided by their sum; the edge texel continues outwards"
+stage = "blur"
 key = "2"
 alpha = "blurred like the colours"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504: one broken pixel stays within the radius"

@@ -2,6 +2,7 @@
 title = "Sharpen"
 summary = "Contrast-adaptive sharpening: much where there is little contrast, little where there is much. Light above 1 is left alone."
 source = "AMD FidelityFX CAS 1.0, ffx_cas.h, CasFilter without scaling, exact reciprocals and roots, better diagonals, weights per channel"
+stage = "sharpen"
 key = "7"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504"

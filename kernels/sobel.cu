@@ -2,6 +2,7 @@
 title = "Edges"
 summary = "Draws the edges that a Sobel operator finds over the picture."
 source = "Sobel and Feldman's 3x3 operator on the square root of the luminance, so that dark and bright edges count alike"
+stage = "look"
 key = "6"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504; edges are sought in what a screen shows, light up to 1"

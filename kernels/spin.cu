@@ -2,6 +2,7 @@
 title = "Spin"
 summary = "Copies, and lasts at least as long as told. The self-test holds the instrument against it."
 source = "none: the identity"
+stage = "inspect"
 alpha = "copied"
 broken_pixels = "copied: NaN and infinities keep their bits"
 hidden = true

@@ -2,6 +2,7 @@
 title = "Tone map"
 summary = "Khronos PBR Neutral: colours stay as they are up to the compression, highlights roll off to white. Output is in [0, 1], linear."
 source = "Khronos PBR Neutral Tone Mapper, specification of 2024 (github.com/KhronosGroup/ToneMapping, PBR_Neutral)"
+stage = "tone_map"
 key = "5"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504"

@@ -2,6 +2,7 @@
 title = "Vignette and grain"
 summary = "Darkens the corners and adds monochrome film grain that changes with each frame."
 source = "smoothstep over the distance from the centre; grain from the PCG RXS-M-XS hash (O'Neill 2014; Jarzynski and Olano, JCGT 9(3), 2020)"
+stage = "vignette"
 key = "8"
 alpha = "unchanged"
 broken_pixels = "NaN and negative values are read as 0, infinity as 65504"

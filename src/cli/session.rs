@@ -198,7 +198,7 @@ impl ViewSession {
 
     /// The catalogue index of the effect that a key stands for.
     fn effect_at(place: usize) -> Option<usize> {
-        catalogue().visible().nth(place).map(|(index, _)| index)
+        catalogue().keyed().nth(place).map(|(index, _)| index)
     }
 
     fn toggle_capture(&mut self) -> anyhow::Result<()> {

@@ -4,8 +4,7 @@ use super::effect::Effect;
 use super::{SOURCES, front_matter};
 use std::sync::OnceLock;
 
-/// All effects. Those with a key come first, by key, which is the order a chain runs them in; then those without; then
-/// the hidden ones.
+/// All effects by stage, which is the order a chain runs them in by default, and within one by name; hidden ones last.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     effects: Vec<Effect>,
@@ -63,10 +62,7 @@ pub fn catalogue() -> &'static Catalogue {
 impl Catalogue {
     /// Puts effects into order.
     pub fn new(mut effects: Vec<Effect>) -> Result<Self, CatalogueError> {
-        // "10" stands after "9".
-        let key = |effect: &Effect| effect.key.clone().map(|key| (key.len(), key));
-        let rank = |effect: &Effect| (effect.hidden, effect.key.is_none(), key(effect), effect.name.clone());
-        effects.sort_by_key(rank);
+        effects.sort_by_key(|effect| (effect.hidden, effect.stage, effect.name.clone()));
         for (index, effect) in effects.iter().enumerate() {
             for other in &effects[..index] {
                 if other.name == effect.name {
@@ -93,6 +89,14 @@ impl Catalogue {
     /// The effects shown to users, with their indices.
     pub fn visible(&self) -> impl Iterator<Item = (usize, &Effect)> {
         self.effects.iter().enumerate().filter(|(_, effect)| !effect.hidden)
+    }
+
+    /// The effects that a key toggles, by key, with their indices.
+    pub fn keyed(&self) -> impl Iterator<Item = (usize, &Effect)> {
+        let mut keyed: Vec<_> = self.visible().filter(|(_, effect)| effect.key.is_some()).collect();
+        // "10" stands after "9".
+        keyed.sort_by_key(|(_, effect)| effect.key.as_ref().map(|key| (key.len(), key)));
+        keyed.into_iter()
     }
 
     /// Where the effect of that name stands; hidden ones are found too.
@@ -152,7 +156,16 @@ mod tests {
             .iter()
             .map(|effect| effect.name.as_str())
             .collect();
-        let visible = [
+        let place = |name: &str| names.iter().position(|other| *other == name).expect(name);
+        let stages = ["gaussian", "bloom", "exposure", "tonemap", "sharpen", "vignette"];
+        assert!(
+            stages.windows(2).all(|pair| place(pair[0]) < place(pair[1])),
+            "{names:?}"
+        );
+        let hidden = ["complement", "copy", "spin"];
+        assert_eq!(names[names.len() - 3..], hidden);
+        let keys: Vec<&str> = catalogue().keyed().map(|(_, effect)| effect.name.as_str()).collect();
+        let by_key = [
             "exposure",
             "gaussian",
             "bloom",
@@ -162,11 +175,7 @@ mod tests {
             "sharpen",
             "vignette",
         ];
-        assert_eq!(names[..8], visible);
-        assert_eq!(names[8..], ["complement", "copy", "spin"]);
-        for (index, (_, effect)) in catalogue().visible().enumerate() {
-            assert_eq!(effect.key, Some((index + 1).to_string()));
-        }
+        assert_eq!(keys, by_key);
     }
 
     #[test]
@@ -189,7 +198,7 @@ mod tests {
         let error = catalogue().index_of("blom").expect_err("unknown");
         assert_eq!(error.nearest.as_deref(), Some("bloom"));
         let message = error.to_string();
-        assert!(message.starts_with("no effect is called \"blom\" (did you mean \"bloom\"?); there are exposure, "));
+        assert!(message.starts_with("no effect is called \"blom\" (did you mean \"bloom\"?); there are "));
         assert_eq!(catalogue().index_of("zzzzzzzzzzzz").expect_err("unknown").nearest, None);
     }
 

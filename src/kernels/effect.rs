@@ -13,6 +13,8 @@ pub struct Effect {
     pub summary: String,
     /// The paper or specification it is written from.
     pub source: String,
+    /// Its place in the chain by default.
+    pub stage: Stage,
     /// The key that toggles it, if it has one.
     pub key: Option<String>,
     /// Not shown to users.
@@ -66,6 +68,47 @@ pub enum PassImage {
         /// The frame's extent is divided by it, rounded up.
         divisor: u32,
     },
+}
+
+/// Where an effect stands in the chain by default, in the order of a frame: what needs the scene's light before what needs
+/// the display's, what looks at the picture last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Takes noise out of the scene's light.
+    Denoise,
+    /// Anti-aliasing over frames.
+    TemporalAntiAliasing,
+    /// What an open shutter sees.
+    MotionBlur,
+    /// What a lens blurs.
+    DepthOfField,
+    /// Blurs of the whole picture.
+    Blur,
+    /// Light that spreads.
+    Bloom,
+    /// How bright the picture is.
+    Exposure,
+    /// From the scene's light to the display's.
+    ToneMap,
+    /// Colours, by table.
+    Grade,
+    /// Edges of the picture as it is seen.
+    AntiAliasing,
+    /// To the display's extent.
+    Upscale,
+    /// Sharper.
+    Sharpen,
+    /// What draws the picture anew: edges, cells, dots, fluids over it.
+    Look,
+    /// Darker towards the corners.
+    Vignette,
+    /// Noise of film.
+    Grain,
+    /// Fewer values, evenly spread.
+    Dither,
+    /// Shows what is in the picture or the guides.
+    Inspect,
 }
 
 /// A guide image of the scene.

@@ -1,6 +1,6 @@
 //! Reads a kernel file's front matter: the TOML between `/*---` and `---*/` at its head.
 
-use super::effect::{Effect, Guide, PassDescription, PassImage, Tolerance};
+use super::effect::{Effect, Guide, PassDescription, PassImage, Stage, Tolerance};
 use super::parameter::{Parameter, ParameterType};
 use std::collections::HashMap;
 
@@ -22,6 +22,7 @@ struct FrontMatter {
     source: String,
     alpha: String,
     broken_pixels: String,
+    stage: Stage,
     key: Option<String>,
     #[serde(default)]
     hidden: bool,
@@ -81,6 +82,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         title: text.title,
         summary: text.summary,
         source: text.source,
+        stage: text.stage,
         key: text.key,
         hidden: text.hidden,
         alpha: text.alpha,
@@ -205,6 +207,7 @@ summary = \"S\"
 source = \"none\"
 alpha = \"unchanged\"
 broken_pixels = \"kept\"
+stage = \"look\"
 [tolerance]
 ulps = 1
 why = \"rounding\"
@@ -256,7 +259,7 @@ block = [32, 8]
             Some("t.cu: line 3:")
         );
         assert!(message("default = 0.5", "default = 2").contains("amount = 2 is outside 0 to 1"));
-        assert!(message("type = \"f32\"", "type = \"f64\"").starts_with("t.cu: line 17: unknown variant `f64`"));
+        assert!(message("type = \"f32\"", "type = \"f64\"").starts_with("t.cu: line 18: unknown variant `f64`"));
         assert!(message("source = \"a\"", "source = \"b\"").contains("pass 2 (t_two): reads \"b\"; expected"));
         assert!(message("\"output\"", "\"a\"").contains("must write \"output\""));
         assert!(message("destination = \"a\"", "destination = \"output\"").contains("only the last pass"));

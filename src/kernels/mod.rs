@@ -17,7 +17,7 @@ pub mod reference;
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
 pub use chain::{Chain, SettingError};
 pub use compare::{Comparison, Mismatch, compare};
-pub use effect::{Effect, Guide, PassDescription, PassImage, Tolerance};
+pub use effect::{Effect, Guide, PassDescription, PassImage, Stage, Tolerance};
 pub use front_matter::{FrontMatterError, parse};
 pub use images::{BrokenPixels, random_image};
 pub use parameter::{Parameter, ParameterError, ParameterType};

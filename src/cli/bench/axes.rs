@@ -168,7 +168,7 @@ fn chain_of(text: &str) -> anyhow::Result<Chain> {
     let names: Vec<&str> = match text.trim() {
         "none" => Vec::new(),
         "default" => DEFAULT_KERNELS.split(',').collect(),
-        "all" => catalogue().visible().map(|(_, effect)| effect.name.as_str()).collect(),
+        "all" => catalogue().keyed().map(|(_, effect)| effect.name.as_str()).collect(),
         list => list.split('+').map(str::trim).collect(),
     };
     Chain::with_enabled(catalogue(), &names)
