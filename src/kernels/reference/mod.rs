@@ -1,15 +1,21 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod albedo_view;
+mod auto_exposure;
 mod bloom;
 mod chromatic_aberration;
+mod depth_view;
 mod exposure;
 mod gaussian;
 mod host_images;
 mod host_memory;
+mod motion_view;
+mod normal_view;
 mod run;
 mod sharpen;
 mod sobel;
+mod srgb;
 #[cfg(test)]
 mod test_images;
 mod tonemap;
@@ -156,6 +162,14 @@ pub fn of(entry: &str) -> Option<Reference> {
         "copy" | "spin" => Reference::Bits,
         "complement" => Reference::Stored(complement),
         "exposure" => Reference::Light(exposure::row),
+        "auto_exposure_count" => Reference::Whole(auto_exposure::count),
+        "auto_exposure_gather" => Reference::Whole(auto_exposure::gather),
+        "auto_exposure_adapt" => Reference::Whole(auto_exposure::adapt),
+        "auto_exposure_apply" => Reference::Light(auto_exposure::apply),
+        "depth_view" => Reference::Light(depth_view::row),
+        "normal_view" => Reference::Light(normal_view::row),
+        "albedo_view" => Reference::Light(albedo_view::row),
+        "motion_view" => Reference::Light(motion_view::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
         "bloom_bright" => Reference::Light(bloom::bright),
