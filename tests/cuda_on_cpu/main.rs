@@ -211,6 +211,11 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ),
     ("outline", "1.0f - (a.x * b.x", "1.0f - (b.x * b.x"),
     ("outline", "0.5f * (parameters.width - 1.0f)", "0.5f * parameters.width"),
+    ("depth_of_field", "parameters.focus / depth", "depth / parameters.focus"),
+    ("depth_of_field", "fminf(from.w, disc)", "disc"),
+    ("depth_of_field", "at.x / tile + i", "at.x / tile"),
+    ("depth_of_field", "middle * middle + 1.0f / 12.0f", "middle * middle"),
+    ("depth_of_field", "2.0f * cover", "cover"),
     ("depth_view", "1.0f / parameters.near", "1.02f / parameters.near"),
     (
         "depth_view",

@@ -6,6 +6,7 @@ mod auto_exposure;
 mod bloom;
 mod canny;
 mod chromatic_aberration;
+mod depth_of_field;
 mod depth_view;
 mod exposure;
 mod gaussian;
@@ -186,6 +187,12 @@ pub fn of(entry: &str) -> Option<Reference> {
         "outline_edges" => Reference::Whole(outline::edges),
         "outline_flood" => Reference::Whole(outline::flood),
         "outline_draw" => Reference::Light(outline::draw),
+        "depth_of_field_near" => Reference::Light(depth_of_field::near),
+        "depth_of_field_far" => Reference::Light(depth_of_field::far),
+        "depth_of_field_reach" => Reference::Light(depth_of_field::reach),
+        "depth_of_field_spread" => Reference::Light(depth_of_field::spread),
+        "depth_of_field_gather" => Reference::Light(depth_of_field::gather),
+        "depth_of_field_composite" => Reference::Light(depth_of_field::composite),
         "depth_view" => Reference::Light(depth_view::row),
         "normal_view" => Reference::Light(normal_view::row),
         "albedo_view" => Reference::Light(albedo_view::row),
