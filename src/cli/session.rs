@@ -89,8 +89,14 @@ impl ViewSession {
             settings.frames_in_flight,
             format!("{:?}", settings.schedule).to_lowercase(),
         );
+        let scene = self.renderer.scene_extent();
+        let drawn_at = if scene.width == width && scene.height == height {
+            String::new()
+        } else {
+            format!(" drawn at {}x{}", scene.width, scene.height)
+        };
         format!(
-            "{} | {} | {} | scene {}, {width}x{height} | {schedule}, {in_flight} in flight",
+            "{} | {} | {} | scene {}, {width}x{height}{drawn_at} | {schedule}, {in_flight} in flight",
             self.machine.device.physical.name,
             self.renderer.processor().description(),
             self.renderer.presenter().description(),
@@ -267,17 +273,15 @@ impl ViewSession {
 
 /// The chain's launches over the renderer's scene. What cannot run over it is named.
 fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
-    if renderer.has_guides() {
-        return chain.plan();
-    }
+    let given = renderer.given();
     for effect in chain.active() {
         let effect = &chain.catalogue().effects()[effect];
-        if !effect.guides.is_empty() {
+        if !given.guides && !effect.guides.is_empty() {
             let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
             tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
         }
     }
-    chain.plan_without_guides()
+    chain.plan_over(given)
 }
 
 /// Writes the whole file or none of it.

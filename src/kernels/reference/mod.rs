@@ -3,6 +3,8 @@
 
 mod bloom;
 mod chromatic_aberration;
+mod easu;
+mod enlarge;
 mod exposure;
 mod gaussian;
 mod host_images;
@@ -155,6 +157,8 @@ pub fn of(entry: &str) -> Option<Reference> {
     Some(match entry {
         "copy" | "spin" => Reference::Bits,
         "complement" => Reference::Stored(complement),
+        "easu" => Reference::Light(easu::row),
+        "enlarge" => Reference::Light(enlarge::row),
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
