@@ -208,7 +208,7 @@ fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own()
 #[test]
 fn a_scene_drawn_smaller_is_shown_as_large() {
     let shown = |arguments: &str| {
-        let bytes = picture(&format!("--size 320x180 --frames 3 --validate {arguments}"));
+        let bytes = picture(&format!("--validate {arguments}"));
         image::load_from_memory(&bytes).unwrap().into_rgb8()
     };
     let (full, easu, enlarged) = (
@@ -217,7 +217,7 @@ fn a_scene_drawn_smaller_is_shown_as_large() {
         shown("--kernels tonemap --render-scale 0.5"),
     );
     let off = |picture: &image::RgbImage| -> f64 {
-        assert_eq!(picture.dimensions(), (320, 180));
+        assert_eq!(picture.dimensions(), (160, 90));
         let pairs = picture.as_raw().iter().zip(full.as_raw());
         pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
     };
