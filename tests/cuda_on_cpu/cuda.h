@@ -28,19 +28,33 @@ inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 
-// CUDA's exp2f may be off by 2 ulps (CUDA C++ Programming Guide, mathematical functions); this one always is, up or down
-// by the last bit of its argument. 2^0 is exact, as ex2.approx is defined.
-inline float cuda_exp2f(float x) {
-    float exact = std::exp2(x);
-    if (x == 0 || exact < 1e-30f) return exact;
-    unsigned argument, bits;
-    std::memcpy(&argument, &x, sizeof bits);
+// `exact`, off by some ulps: up or down by the last bit of the argument.
+inline float off_by(float exact, float argument, int ulps) {
+    unsigned argument_bits, bits;
+    std::memcpy(&argument_bits, &argument, sizeof argument_bits);
     std::memcpy(&bits, &exact, sizeof bits);
-    bits += argument & 1 ? 2 : -2;
+    bits += argument_bits & 1 ? ulps : -ulps;
     std::memcpy(&exact, &bits, sizeof bits);
     return exact;
 }
+
+// CUDA's functions may be off by some ulps (CUDA C++ Programming Guide, mathematical functions); these always are, where
+// the result is not exact by definition and not close to 0.
+inline float cuda_exp2f(float x) {
+    float exact = std::exp2(x);
+    return x == 0 || exact < 1e-30f ? exact : off_by(exact, x, 2);
+}
+inline float cuda_log2f(float x) {
+    float exact = std::log2(x);
+    return x == 1 || !std::isfinite(exact) ? exact : off_by(exact, x, 1);
+}
+inline float cuda_powf(float x, float y) {
+    float exact = std::pow(x, y);
+    return x == 1 || y == 0 || exact < 1e-30f || !std::isfinite(exact) ? exact : off_by(exact, x, 4);
+}
 #define exp2f cuda_exp2f
+#define log2f cuda_log2f
+#define powf cuda_powf
 
 inline uint3 blockIdx, blockDim, threadIdx;
 

@@ -1,11 +1,15 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod aces;
+mod aces_approximation;
+mod agx;
 mod bloom;
 mod chromatic_aberration;
 mod exposure;
 mod gaussian;
 mod host_images;
+mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
@@ -119,6 +123,10 @@ pub fn of(entry: &str) -> Option<Reference> {
         "bloom_up" => Reference::Light(bloom::up),
         "bloom_composite" => Reference::Light(bloom::composite),
         "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
+        "reinhard" => Reference::Light(reinhard::row),
+        "aces" => Reference::Light(aces::row),
+        "aces_approximation" => Reference::Light(aces_approximation::row),
+        "agx" => Reference::Light(agx::row),
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
