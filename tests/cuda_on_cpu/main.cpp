@@ -44,6 +44,7 @@ int main() {
             if (second != ~0u) pass.second = images.at(second);
             pass.destination = images.at(destination);
             pass.frame = frame;
+            pass.time = frame / 60.0f;
             uint2 extent = pass.destination.extent;
             for (blockIdx.y = 0; blockIdx.y * blockDim.y < extent.y; ++blockIdx.y)
                 for (blockIdx.x = 0; blockIdx.x * blockDim.x < extent.x; ++blockIdx.x)

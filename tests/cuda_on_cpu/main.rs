@@ -79,6 +79,8 @@ fn reference(job: &Job) -> Vec<[f16; 4]> {
     let mut images = HostImages::new(job.extent, color, out, &mut scratch).expect("images fit");
     let frame = FrameParameters {
         frame: u64::from(job.frame),
+        // As main.cpp does.
+        time: job.frame as f32 / 60.0,
         ..Default::default()
     };
     run(&job.plan, &mut images, &frame).expect("has a reference");
@@ -194,6 +196,19 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("vignette", ">> 22", ">> 21"),
     ("vignette", "unsigned(pass.frame)", "1u"),
     ("vignette", "dimmed.z + grain", "dimmed.z"),
+    ("luminance", "(grey, grey, grey", "(grey, grey, color.z"),
+    (
+        "luminance",
+        "::luminance(color)",
+        "::luminance(make_float4(color.y, color.x, color.z, color.w))",
+    ),
+    ("false_colour", "0.18f", "0.2f"),
+    ("false_colour", "2.82956604f", "2.92956604f"),
+    ("false_colour", "110.36276771f", "110.46276771f"),
+    ("false_colour", "2.4f", "2.2f"),
+    ("zebra", ">= parameters.level", "> parameters.level + 0.5f"),
+    ("zebra", "unsigned(at.x) + unsigned(at.y)", "unsigned(at.x)"),
+    ("zebra", "pass.time * parameters.speed", "parameters.speed"),
 ];
 
 #[test]

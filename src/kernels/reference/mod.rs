@@ -7,16 +7,20 @@ mod agx;
 mod bloom;
 mod chromatic_aberration;
 mod exposure;
+mod false_colour;
 mod gaussian;
+mod grey;
 mod host_images;
 mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
+mod srgb;
 #[cfg(test)]
 mod test_images;
 mod tonemap;
 mod vignette;
+mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, HostScratch, MappedImage};
 pub use run::{MissingReference, run};
@@ -131,6 +135,9 @@ pub fn of(entry: &str) -> Option<Reference> {
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
         "vignette" => Reference::Light(vignette::row),
+        "luminance" => Reference::Light(grey::row),
+        "false_colour" => Reference::Light(false_colour::row),
+        "zebra" => Reference::Light(zebra::row),
         _ => return None,
     })
 }

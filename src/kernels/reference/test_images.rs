@@ -9,7 +9,7 @@ pub(crate) fn apply(effect: &str, settings: &[(&str, f64)], extent: [u32; 2], im
     apply_at(effect, settings, extent, image, 1)
 }
 
-/// The same at a given frame.
+/// The same at a given frame, of which there are 60 a second.
 pub(crate) fn apply_at(
     effect: &str,
     settings: &[(&str, f64)],
@@ -36,6 +36,7 @@ pub(crate) fn apply_at(
         &mut images,
         &FrameParameters {
             frame,
+            time: frame as f32 / 60.0,
             ..Default::default()
         },
     )
