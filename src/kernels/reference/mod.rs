@@ -4,13 +4,19 @@
 mod aces;
 mod aces_approximation;
 mod agx;
+mod ascii;
 mod bloom;
 mod chromatic_aberration;
+mod crt;
 mod exposure;
 mod false_colour;
+mod film_grain;
 mod gaussian;
 mod grey;
+mod halftone;
 mod host_images;
+mod kuwahara;
+mod pixelate;
 mod reinhard;
 mod run;
 mod sharpen;
@@ -138,6 +144,15 @@ pub fn of(entry: &str) -> Option<Reference> {
         "luminance" => Reference::Light(grey::row),
         "false_colour" => Reference::Light(false_colour::row),
         "zebra" => Reference::Light(zebra::row),
+        "pixelate_rows" => Reference::Light(pixelate::rows),
+        "pixelate_columns" => Reference::Light(pixelate::columns),
+        "pixelate_show" => Reference::Light(pixelate::show),
+        "halftone" => Reference::Light(halftone::row),
+        "ascii_cells" => Reference::Light(ascii::cells),
+        "ascii_letters" => Reference::Light(ascii::letters),
+        "crt" => Reference::Light(crt::row),
+        "kuwahara" => Reference::Light(kuwahara::row),
+        "film_grain" => Reference::Light(film_grain::row),
         _ => return None,
     })
 }
