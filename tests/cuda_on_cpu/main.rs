@@ -237,6 +237,21 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("kuwahara", "x <= left + radius", "x < left + radius"),
     ("kuwahara", "square / 2 == 0", "square / 2 == 1"),
     ("kuwahara", "mean * mean", "mean"),
+    ("dither_bayer", "unsigned(at.x ^ at.y)", "unsigned(at.x)"),
+    ("dither_bayer", "2.4f", "2.2f"),
+    ("dither_bayer", "(rank(at)) + 0.5f", "(rank(at))"),
+    ("dither_bayer", "step < 3", "step < 1"),
+    (
+        "dither_blue_noise",
+        "at.y % 64 * 64 + at.x % 64",
+        "at.x % 64 * 64 + at.y % 64",
+    ),
+    ("dither_blue_noise", "* highest + threshold", "* highest + 0.5f"),
+    (
+        "dither_blue_noise",
+        "1.055f * (sqrtf(root) * cube_root)",
+        "1.055f * cube_root",
+    ),
 ];
 
 #[test]

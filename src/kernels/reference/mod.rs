@@ -6,8 +6,10 @@ mod aces_approximation;
 mod agx;
 mod ascii;
 mod bloom;
+mod blue_noise_mask;
 mod chromatic_aberration;
 mod crt;
+mod dither;
 mod exposure;
 mod false_colour;
 mod film_grain;
@@ -153,6 +155,8 @@ pub fn of(entry: &str) -> Option<Reference> {
         "crt" => Reference::Light(crt::row),
         "kuwahara" => Reference::Light(kuwahara::row),
         "film_grain" => Reference::Light(film_grain::row),
+        "dither_bayer" => Reference::Light(dither::bayer_row),
+        "dither_blue_noise" => Reference::Light(dither::blue_noise_row),
         _ => return None,
     })
 }
