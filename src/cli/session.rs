@@ -63,7 +63,7 @@ impl ViewSession {
         capture: Option<Recording>,
         overlay: ViewOverlay,
     ) -> Self {
-        let plan = Arc::new(chain.plan());
+        let plan = Arc::new(plan_of(&chain, &renderer));
         Self {
             renderer,
             machine,
@@ -175,7 +175,7 @@ impl ViewSession {
     }
 
     fn chain_changed(&mut self) {
-        self.plan = Arc::new(self.chain.plan());
+        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
         if let Some(capture) = &mut self.capture {
             capture.chain_changed(self.renderer.last_frame().value() + 1, &self.chain);
         }
@@ -250,6 +250,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
+        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
         self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
@@ -262,6 +263,21 @@ impl ViewSession {
         tracing::info!("picture: {}", path.display());
         Ok(())
     }
+}
+
+/// The chain's launches over the renderer's scene. What cannot run over it is named.
+fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
+    if renderer.has_guides() {
+        return chain.plan();
+    }
+    for effect in chain.active() {
+        let effect = &chain.catalogue().effects()[effect];
+        if !effect.guides.is_empty() {
+            let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
+            tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
+        }
+    }
+    chain.plan_without_guides()
 }
 
 /// Writes the whole file or none of it.
@@ -289,6 +305,7 @@ impl Session for ViewSession {
                 time: self.time + time_delta,
                 time_delta,
                 camera,
+                jitter: [0.0; 2],
             },
             plan: Arc::clone(&self.plan),
             pointer: input.pointer,

@@ -13,6 +13,7 @@
 
 mod array;
 mod bandwidth;
+mod buffer;
 mod compile;
 mod driver;
 mod error;
@@ -24,8 +25,9 @@ mod peer;
 mod stamp;
 mod views;
 
-pub use array::CudaImage;
+pub use array::{ArrayFormat, CudaImage};
 pub use bandwidth::copy_bandwidth;
+pub use buffer::CudaBuffer;
 pub use compile::{CompileError, compile};
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};
