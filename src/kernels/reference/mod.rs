@@ -1,21 +1,37 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod aces;
+mod aces_approximation;
+mod agx;
+mod ascii;
 mod bloom;
+mod blue_noise_mask;
 mod chromatic_aberration;
 mod easu;
 mod enlarge;
+mod crt;
+mod dither;
 mod exposure;
+mod false_colour;
+mod film_grain;
 mod gaussian;
+mod grey;
+mod halftone;
 mod host_images;
 mod host_memory;
+mod kuwahara;
+mod pixelate;
+mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
+mod srgb;
 #[cfg(test)]
 mod test_images;
 mod tonemap;
 mod vignette;
+mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
@@ -167,10 +183,28 @@ pub fn of(entry: &str) -> Option<Reference> {
         "bloom_up" => Reference::Light(bloom::up),
         "bloom_composite" => Reference::Light(bloom::composite),
         "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
+        "reinhard" => Reference::Light(reinhard::row),
+        "aces" => Reference::Light(aces::row),
+        "aces_approximation" => Reference::Light(aces_approximation::row),
+        "agx" => Reference::Light(agx::row),
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
         "vignette" => Reference::Light(vignette::row),
+        "luminance" => Reference::Light(grey::row),
+        "false_colour" => Reference::Light(false_colour::row),
+        "zebra" => Reference::Light(zebra::row),
+        "pixelate_rows" => Reference::Light(pixelate::rows),
+        "pixelate_columns" => Reference::Light(pixelate::columns),
+        "pixelate_show" => Reference::Light(pixelate::show),
+        "halftone" => Reference::Light(halftone::row),
+        "ascii_cells" => Reference::Light(ascii::cells),
+        "ascii_letters" => Reference::Light(ascii::letters),
+        "crt" => Reference::Light(crt::row),
+        "kuwahara" => Reference::Light(kuwahara::row),
+        "film_grain" => Reference::Light(film_grain::row),
+        "dither_bayer" => Reference::Light(dither::bayer_row),
+        "dither_blue_noise" => Reference::Light(dither::blue_noise_row),
         _ => return None,
     })
 }
