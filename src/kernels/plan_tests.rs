@@ -1,14 +1,16 @@
-//! Tests of plans, over every subset of the effects.
+//! Tests of plans, over every subset of the effects that have a key.
 
 use super::*;
 use crate::kernels::catalogue;
 use std::collections::HashSet;
 
+/// The effects of the keys 1 to 8, by bits from the lowest.
 fn subset(bits: u32) -> Chain {
     let mut chain = Chain::new(catalogue());
     (0..8)
-        .filter(|effect| bits & (1 << effect) != 0)
-        .for_each(|effect| chain.toggle(effect));
+        .zip(catalogue().keyed())
+        .filter(|(bit, _)| bits & (1 << bit) != 0)
+        .for_each(|(_, (effect, _))| chain.toggle(effect));
     chain
 }
 

@@ -2,16 +2,22 @@
 //! the chain where there is no CUDA.
 
 mod bloom;
+mod box_blur;
 mod chromatic_aberration;
+mod dual_filter;
 mod exposure;
 mod gaussian;
 mod host_images;
+mod median;
 mod run;
 mod sharpen;
 mod sobel;
 #[cfg(test)]
 mod test_images;
+#[cfg(test)]
+mod test_picture;
 mod tonemap;
+mod unsharp;
 mod vignette;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, HostScratch, MappedImage};
@@ -114,6 +120,13 @@ pub fn of(entry: &str) -> Option<Reference> {
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
+        "box_rows" => Reference::Light(box_blur::rows),
+        "box_columns" => Reference::Light(box_blur::columns),
+        "dual_filter_down" => Reference::Light(dual_filter::down),
+        "dual_filter_up" => Reference::Light(dual_filter::up),
+        "median" => Reference::Light(median::row),
+        "unsharp_rows" => Reference::Light(unsharp::rows),
+        "unsharp_combine" => Reference::Light(unsharp::combine),
         "bloom_bright" => Reference::Light(bloom::bright),
         "bloom_down" => Reference::Light(bloom::down),
         "bloom_up" => Reference::Light(bloom::up),
