@@ -6,9 +6,11 @@ mod box_blur;
 mod chromatic_aberration;
 mod dual_filter;
 mod exposure;
+mod fxaa;
 mod gaussian;
 mod host_images;
 mod median;
+mod rcas;
 mod run;
 mod sharpen;
 mod sobel;
@@ -124,7 +126,9 @@ pub fn of(entry: &str) -> Option<Reference> {
         "box_columns" => Reference::Light(box_blur::columns),
         "dual_filter_down" => Reference::Light(dual_filter::down),
         "dual_filter_up" => Reference::Light(dual_filter::up),
+        "fxaa" => Reference::Light(fxaa::row),
         "median" => Reference::Light(median::row),
+        "rcas" => Reference::Light(rcas::row),
         "unsharp_rows" => Reference::Light(unsharp::rows),
         "unsharp_combine" => Reference::Light(unsharp::combine),
         "bloom_bright" => Reference::Light(bloom::bright),
