@@ -191,6 +191,13 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("unsharp", "make_int2(0, 1)", "make_int2(1, 0)"),
     ("unsharp", "fminf(color.y, 1.0f)", "color.y"),
     ("unsharp", "fmaxf(1.0f, value)", "1.0f"),
+    ("bilateral", "i <= radius", "i < radius"),
+    ("bilateral", "green * green + blue * blue", "green * green + blue"),
+    ("bilateral", "i * i + j * j", "i * i"),
+    ("nlm", "dx <= reach", "dx < reach"),
+    ("nlm", "0.244201342f", "0.264201342f"),
+    ("nlm", "at.y + dy + j)", "at.y + dy)"),
+    ("nlm", "x > search + patch", "x > search"),
     ("bloom", "i < 6; ++i", "i < 5; ++i"),
     ("bloom", "i > 0 && i < 5", "i > 0 && i < 4"),
     ("bloom", "7.0f / 16.0f, 3.0f / 16.0f", "6.0f / 16.0f, 4.0f / 16.0f"),
@@ -246,9 +253,12 @@ fn a_broken_kernel_is_found_out() {
     let mut unnoticed = Vec::new();
     for (unit, label) in labels.iter().enumerate() {
         let effect = units[unit].effect;
-        let jobs = jobs(effect, unit);
-        let found = comparisons(effect, &jobs, &program.run(catalogue(), &jobs));
-        if found.iter().all(Comparison::passes) {
+        // Most faults show at once.
+        let passes = |jobs: &[Job]| {
+            let found = comparisons(effect, jobs, &program.run(catalogue(), jobs));
+            found.iter().all(Comparison::passes)
+        };
+        if jobs(effect, unit).chunks(10).all(passes) {
             unnoticed.push(label.as_str());
         }
     }

@@ -1,6 +1,7 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod bilateral;
 mod bloom;
 mod box_blur;
 mod chromatic_aberration;
@@ -10,6 +11,7 @@ mod fxaa;
 mod gaussian;
 mod host_images;
 mod median;
+mod nlm;
 mod rcas;
 mod run;
 mod sharpen;
@@ -122,6 +124,8 @@ pub fn of(entry: &str) -> Option<Reference> {
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
+        "bilateral" => Reference::Light(bilateral::row),
+        "nlm" => Reference::Light(nlm::row),
         "box_rows" => Reference::Light(box_blur::rows),
         "box_columns" => Reference::Light(box_blur::columns),
         "dual_filter_down" => Reference::Light(dual_filter::down),
