@@ -187,6 +187,44 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("gaussian", "i <= int(parameters.radius)", "i < int(parameters.radius)"),
     ("gaussian", "make_int2(0, 1)", "make_int2(1, 0)"),
     ("gaussian", "total += 2.0f * weight", "total += 1.99f * weight"),
+    ("box", "i <= radius; ++i", "i < radius; ++i"),
+    ("box", "make_int2(0, 1)", "make_int2(1, 0)"),
+    ("box", "float(2 * radius + 1)", "float(2 * radius + 2)"),
+    ("dual_filter", "i == 1 || i == 2", "i == 1 || i == 3"),
+    ("dual_filter", "1.0f, 3.0f, 1.0f, 3.0f", "3.0f, 1.0f, 1.0f, 3.0f"),
+    ("dual_filter", "odd_x ? 3 - i : i", "i"),
+    ("dual_filter", "2.0f * halves[i]", "1.9f * halves[i]"),
+    ("fxaa", "k < 11", "k < 10"),
+    ("fxaa", "8.5f, 10.5f", "8.0f, 10.5f"),
+    ("fxaa", "horizontal >= vertical", "horizontal < vertical"),
+    ("fxaa", "0.25f * fmaxf", "0.3f * fmaxf"),
+    ("fxaa", "middle - edge_luma < 0.0f", "middle - edge_luma > 0.0f"),
+    ("fxaa", "(2.0f * cross + corners)", "(cross + 2.0f * corners)"),
+    ("median", "k % 3 - 1", "k % 3"),
+    ("median", "middle(middle(a, b, c)", "middle(largest(a, b, c)"),
+    ("median", "t[7].z, t[8].z), t[4].w", "t[7].z, t[8].z), t[3].w"),
+    ("rcas", "-0.1875f", "-0.2f"),
+    ("rcas", "4.0f * lobe + 1.0f", "4.1f * lobe + 1.0f"),
+    ("rcas", "fminf(smallest, center)", "smallest"),
+    (
+        "rcas",
+        "0.25f * (above + left + right + below)",
+        "0.25f * (above + left + right + left)",
+    ),
+    ("rcas", "channel_lobe(b.z, d.z, e.z", "channel_lobe(b.y, d.y, e.y"),
+    ("rcas", "brightest > 1.0f", "brightest > 2.0f"),
+    ("unsharp", "difference < 0.0f ? -excess", "difference < 0.0f ? excess"),
+    ("unsharp", "- parameters.threshold", "- 0.5f * parameters.threshold"),
+    ("unsharp", "make_int2(0, 1)", "make_int2(1, 0)"),
+    ("unsharp", "fminf(color.y, 1.0f)", "color.y"),
+    ("unsharp", "fmaxf(1.0f, value)", "1.0f"),
+    ("bilateral", "i <= radius", "i < radius"),
+    ("bilateral", "green * green + blue * blue", "green * green + blue"),
+    ("bilateral", "i * i + j * j", "i * i"),
+    ("nlm", "dx <= reach", "dx < reach"),
+    ("nlm", "0.244201342f", "0.264201342f"),
+    ("nlm", "at.y + dy + j)", "at.y + dy)"),
+    ("nlm", "x > search + patch", "x > search"),
     ("bloom", "i < 6; ++i", "i < 5; ++i"),
     ("bloom", "i > 0 && i < 5", "i > 0 && i < 4"),
     ("bloom", "7.0f / 16.0f, 3.0f / 16.0f", "6.0f / 16.0f, 4.0f / 16.0f"),
@@ -318,9 +356,12 @@ fn a_broken_kernel_is_found_out() {
     let mut unnoticed = Vec::new();
     for (unit, label) in labels.iter().enumerate() {
         let effect = units[unit].effect;
-        let jobs = jobs(effect, unit);
-        let found = comparisons(effect, &jobs, &program.run(&jobs));
-        if found.iter().all(Comparison::passes) {
+        // Most faults show at once.
+        let passes = |jobs: &[Job]| {
+            let found = comparisons(effect, jobs, &program.run(jobs));
+            found.iter().all(Comparison::passes)
+        };
+        if jobs(effect, unit).chunks(10).all(passes) {
             unnoticed.push(label.as_str());
         }
     }

@@ -5,23 +5,30 @@ mod aces;
 mod aces_approximation;
 mod agx;
 mod ascii;
+mod bilateral;
 mod bloom;
 mod blue_noise_mask;
+mod box_blur;
 mod chromatic_aberration;
-mod easu;
-mod enlarge;
 mod crt;
 mod dither;
+mod dual_filter;
+mod easu;
+mod enlarge;
 mod exposure;
 mod false_colour;
 mod film_grain;
+mod fxaa;
 mod gaussian;
 mod grey;
 mod halftone;
 mod host_images;
 mod host_memory;
 mod kuwahara;
+mod median;
+mod nlm;
 mod pixelate;
+mod rcas;
 mod reinhard;
 mod run;
 mod sharpen;
@@ -29,7 +36,10 @@ mod sobel;
 mod srgb;
 #[cfg(test)]
 mod test_images;
+#[cfg(test)]
+mod test_picture;
 mod tonemap;
+mod unsharp;
 mod vignette;
 mod zebra;
 
@@ -178,6 +188,17 @@ pub fn of(entry: &str) -> Option<Reference> {
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
+        "bilateral" => Reference::Light(bilateral::row),
+        "nlm" => Reference::Light(nlm::row),
+        "box_rows" => Reference::Light(box_blur::rows),
+        "box_columns" => Reference::Light(box_blur::columns),
+        "dual_filter_down" => Reference::Light(dual_filter::down),
+        "dual_filter_up" => Reference::Light(dual_filter::up),
+        "fxaa" => Reference::Light(fxaa::row),
+        "median" => Reference::Light(median::row),
+        "rcas" => Reference::Light(rcas::row),
+        "unsharp_rows" => Reference::Light(unsharp::rows),
+        "unsharp_combine" => Reference::Light(unsharp::combine),
         "bloom_bright" => Reference::Light(bloom::bright),
         "bloom_down" => Reference::Light(bloom::down),
         "bloom_up" => Reference::Light(bloom::up),
