@@ -9,9 +9,11 @@ mod compare;
 mod effect;
 mod front_matter;
 mod images;
+pub(crate) mod nearest;
 mod parameter;
 mod pass;
 mod plan;
+mod preset;
 pub mod reference;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -23,6 +25,7 @@ pub use images::{BrokenPixels, random_image};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Image, Pass};
 pub use plan::{ImageId, Launch, Plan, ScratchImage, extent_divided};
+pub use preset::{Preset, PresetError};
 
 /// One embedded kernel file.
 struct Source {
