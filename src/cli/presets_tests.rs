@@ -61,7 +61,11 @@ fn the_user_s_files_are_listed_and_hide_the_program_s() {
     assert!(names.contains(&("broken".into(), false)), "{names:?}");
     assert_eq!(names.last(), Some(&("mine".into(), true)));
     let error = presets.load("broken", &chain()).expect_err("broken");
-    assert!(error.to_string().contains("broken.toml:1: no effect is called \"gausian\" (did you mean \"gaussian\"?)"));
+    assert!(
+        error
+            .to_string()
+            .contains("broken.toml:1: no effect is called \"gausian\" (did you mean \"gaussian\"?)")
+    );
 }
 
 #[test]
