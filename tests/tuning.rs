@@ -48,7 +48,11 @@ fn settled(window: &mut Window) -> Picture {
 
 #[test]
 fn keys_choose_and_change_order_parameters_and_presets() {
-    let mut window = Window::open("software", "--kernels sobel,vignette --set vignette.grain=0", own_settings);
+    let mut window = Window::open(
+        "software",
+        "--kernels sobel,vignette --set vignette.grain=0",
+        own_settings,
+    );
     window.pause();
     let first = settled(&mut window);
     window.press("bracketright");
@@ -95,13 +99,21 @@ fn keys_choose_and_change_order_parameters_and_presets() {
     until_titled(&mut window, "tonemap, sobel, vignette");
     window.press("j j bracketright minus");
     window.press("F5");
-    let saved = window.program.folder.path().join("settings/handover/presets/preset-0001.toml");
+    let saved = window
+        .program
+        .folder
+        .path()
+        .join("settings/handover/presets/preset-0001.toml");
     window.until("the preset's file", |_| saved.exists());
     let mine = settled(&mut window);
     window.press("l");
-    window.until("the preset after it", |window| window.program.stderr().matches("preset comic").count() == 2);
+    window.until("the preset after it", |window| {
+        window.program.stderr().matches("preset comic").count() == 2
+    });
     window.press("shift+l");
-    window.until("the saved preset", |window| window.program.stderr().contains("INFO preset preset-0001\n"));
+    window.until("the saved preset", |window| {
+        window.program.stderr().contains("INFO preset preset-0001\n")
+    });
     assert!(settled(&mut window) == mine, "the saved preset shows another picture");
     window.quit(&[
         "settings/",
