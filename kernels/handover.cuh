@@ -12,20 +12,31 @@ struct Image {
     uint2 extent;                 // texels
 };
 
-// The first argument of every kernel. Images that a pass has not are zero.
+// Memory as a kernel sees it.
+struct Buffer {
+    unsigned long long bytes;  // where it begins, aligned to 256; see `elements`
+    unsigned long long size;   // bytes
+};
+
+// The first argument of every kernel. Images and buffers that a pass has not are zero.
 struct Pass {
     Image source;
     Image second;
+    Image third;
     Image destination;
     Image depth;     // R32F, metres
     Image normal;    // RGBA16F, world space
     Image albedo;    // RGBA8, linear
-    Image motion;    // RG16F, pixels from this frame to the previous one
-    Image history;   // RGBA16F, what the effect wrote in the previous frame
-    float2 pointer;  // pixels
+    Image motion;    // RG16F, texels from this frame to the previous one
+    Buffer buffers[4];
+    float2 pointer;           // texels of what is shown
+    float2 previous_pointer;  // in the frame before
+    float2 jitter;            // how far the scene's projection was moved, texels of the scene
     unsigned long long frame;
-    float time;        // s
-    float time_delta;  // s
+    float time;            // s
+    float time_delta;      // s
+    unsigned kept_frames;  // 0: what is named .previous holds nothing yet
+    unsigned index;        // the pass's own
 };
 
 // The second argument of an effect without parameters.
@@ -96,16 +107,63 @@ HANDOVER_INLINE ushort4 to_half(float4 value) {
 // that a broken pixel stays small and never spreads.
 HANDOVER_INLINE float light(float value) { return clamp(value, 0.0f, half_limit); }
 
+// The nearest position inside.
+HANDOVER_INLINE int2 inside(const Image& image, int x, int y) {
+    return make_int2(min(max(x, 0), int(image.extent.x) - 1), min(max(y, 0), int(image.extent.y) - 1));
+}
+
 // The light of a texel; positions outside are clamped to the edge.
 HANDOVER_INLINE float4 load(const Image& image, int x, int y) {
-    int2 at = make_int2(min(max(x, 0), int(image.extent.x) - 1), min(max(y, 0), int(image.extent.y) - 1));
-    float4 value = to_float(load_bits(image, at));
+    float4 value = to_float(load_bits(image, inside(image, x, y)));
     return make_float4(light(value.x), light(value.y), light(value.z), light(value.w));
 }
 
 // Stores light: what is above the largest half becomes the largest half, so that the next effect reads finite values.
 HANDOVER_INLINE void store(const Image& image, int2 at, float4 value) {
     store_bits(image, at, to_half(make_float4(light(value.x), light(value.y), light(value.z), light(value.w))));
+}
+
+// Images of four floats hold any values: they are read and written as they are.
+HANDOVER_INLINE float4 load_float(const Image& image, int x, int y) {
+    int2 at = inside(image, x, y);
+    return surf2Dread<float4>(image.surface, at.x * int(sizeof(float4)), at.y);
+}
+
+HANDOVER_INLINE void store_float(const Image& image, int2 at, float4 value) {
+    surf2Dwrite(value, image.surface, at.x * int(sizeof(float4)), at.y);
+}
+
+// The guides; positions outside are clamped to the edge.
+HANDOVER_INLINE float load_depth(const Pass& pass, int x, int y) {
+    int2 at = inside(pass.depth, x, y);
+    return surf2Dread<float>(pass.depth.surface, at.x * 4, at.y);
+}
+
+HANDOVER_INLINE float4 load_normal(const Pass& pass, int x, int y) {
+    return to_float(load_bits(pass.normal, inside(pass.normal, x, y)));
+}
+
+HANDOVER_INLINE float4 load_albedo(const Pass& pass, int x, int y) {
+    int2 at = inside(pass.albedo, x, y);
+    uchar4 bytes = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
+    return make_float4(bytes.x / 255.0f, bytes.y / 255.0f, bytes.z / 255.0f, bytes.w / 255.0f);
+}
+
+HANDOVER_INLINE float2 load_motion(const Pass& pass, int x, int y) {
+    int2 at = inside(pass.motion, x, y);
+    ushort2 bits = surf2Dread<ushort2>(pass.motion.surface, at.x * 4, at.y);
+    return make_float2(half_to_float(bits.x), half_to_float(bits.y));
+}
+
+// A buffer's memory as an array, and how many elements it has.
+template <typename T>
+HANDOVER_INLINE T* elements(const Buffer& buffer) {
+    return reinterpret_cast<T*>(buffer.bytes);
+}
+
+template <typename T>
+HANDOVER_INLINE unsigned long long length(const Buffer& buffer) {
+    return buffer.size / sizeof(T);
 }
 
 // Relative luminance of linear Rec. 709 primaries (ITU-R BT.709-6, section 3.2).

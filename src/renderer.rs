@@ -107,6 +107,7 @@ pub struct Renderer {
     pending: VecDeque<Pending>,
     timelines: Arc<Timelines>,
     last_frame: FrameNumber,
+    last_pointer: Option<[f32; 2]>,
     extent: vk::Extent2D,
     settings: Settings,
     needs_rebuild: bool,
@@ -132,6 +133,12 @@ impl Renderer {
                 Rendered::OutOfDate
             } else {
                 Rendered::Skipped
+            });
+        }
+        if let (Some(guide), false) = (view.plan.guides.first(), self.scene.writes_guides()) {
+            return Err(Error::MissingGuide {
+                guide: *guide,
+                scene: self.scene.name(),
             });
         }
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
@@ -160,6 +167,7 @@ impl Renderer {
         self.device.submit(self.device.scene_queue, scene, &[], &signals)?;
         watch.next(HostWork::EnqueueChain);
         self.processor.enqueue(self.job(slot, frame, view))?;
+        self.last_pointer = Some(view.pointer);
         self.keep_laps(slot, watch);
 
         // On one queue the present of the frame before follows this scene, so that this scene does not queue behind a
@@ -284,13 +292,14 @@ impl Renderer {
             slot,
             &SceneFrame {
                 frame: frame.value(),
+                jitter: jitter(frame, &view.plan),
                 ..view.scene
             },
         );
         let written = if self.scene.writes_guides() { 5 } else { 1 };
         let family = self.device.scene_queue.family;
         self.processor
-            .record_release(commands, slot, &images.scene.all()[..written], family);
+            .record_release(commands, slot, &images.scene.all()[..written], family, &view.plan);
         write_stamp(timestamps.as_ref(), commands, SCENE_END);
         self.device.end_label(commands);
         scene_commands.end()?;
@@ -341,6 +350,8 @@ impl Renderer {
             time: view.scene.time,
             time_delta: view.scene.time_delta,
             pointer: view.pointer,
+            previous_pointer: self.last_pointer.unwrap_or(view.pointer),
+            jitter: jitter(frame, &view.plan),
             instrument: self.settings.instrument,
         }
     }
@@ -368,6 +379,24 @@ impl Renderer {
             !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
     }
+}
+
+/// How far the projection of a frame's scene is moved, texels: Halton's sequence of bases 2 and 3 about the texel's middle, begun
+/// anew every 16 frames, or not at all.
+fn jitter(frame: FrameNumber, plan: &Plan) -> [f32; 2] {
+    if !plan.jitter {
+        return [0.0; 2];
+    }
+    let halton = |base: u64| {
+        let (mut rest, mut digit, mut value) = (frame.value() % 16 + 1, 1.0, 0.0);
+        while rest > 0 {
+            digit /= base as f32;
+            value += digit * (rest % base) as f32;
+            rest /= base;
+        }
+        value - 0.5
+    };
+    [halton(2), halton(3)]
 }
 
 /// Places of a slot's timestamps.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use handover::cli::{Machine, ProcessorChoice, Request};
 use handover::frame::{FrameNumber, Timelines};
-use handover::kernels::{Chain, catalogue};
+use handover::kernels::{Chain, Plan, catalogue};
 use handover::present::Offscreen;
-use handover::process::{ChainTimes, Error as ProcessError, HostProcessor, Job, Processor, SlotImages};
+use handover::process::{ChainTimes, Error as ProcessError, HostProcessor, Job, KernelLoader, Processor, SlotImages};
 use handover::renderer::{Error, Parts, Renderer, Schedule, Settings, View};
 use handover::scene::{self, Camera, SceneFrame, Target};
 use handover::timing::{ClockProof, Instrument};
@@ -73,8 +73,8 @@ impl Processor for Failing {
         self.inner.retarget(extent, slots)
     }
 
-    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32) {
-        self.inner.record_release(commands, slot, written, family);
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32, plan: &Plan) {
+        self.inner.record_release(commands, slot, written, family, plan);
     }
 
     fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32) {
@@ -94,6 +94,10 @@ impl Processor for Failing {
 
     fn times(&mut self, slot: usize) -> ChainTimes {
         self.inner.times(slot)
+    }
+
+    fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
+        self.inner.kernel_loader()
     }
 
     fn withhold_from(&mut self, frame: FrameNumber) {
@@ -149,6 +153,7 @@ fn view() -> View {
             time: 0.0,
             time_delta: 0.0,
             camera: Camera::default(),
+            jitter: [0.0; 2],
         },
         plan: Arc::new(Chain::new(catalogue()).plan()),
         pointer: [0.0; 2],

@@ -104,7 +104,7 @@ fn create(folder: &Path, renderer: &mut Renderer, machine: &Machine) -> Result<C
         present_queue: has_present_queue.then(|| queue(present_queue.family)),
         processor: renderer.processor().description(),
         clock: clock_text(renderer.processor().clock()),
-        effects: catalogue().effects().iter().map(traced).collect(),
+        effects: catalogue().effects().iter().map(|effect| traced(effect)).collect(),
     };
     Capture::create(folder, sheet, &trace)
 }

@@ -95,7 +95,7 @@ struct ChainFacts {
 
 #[derive(Debug, Serialize)]
 struct EffectFacts {
-    name: &'static str,
+    name: String,
     parameters: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -261,7 +261,7 @@ fn chain_facts(from_frame: u64, chain: &Chain) -> ChainFacts {
             Some((parameter.name.clone(), value.into()))
         });
         EffectFacts {
-            name: &effect.name,
+            name: effect.name.clone(),
             parameters: parameters.collect(),
         }
     });

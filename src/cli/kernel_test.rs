@@ -1,59 +1,150 @@
 //! The self-test of the kernels: each against its reference on the CPU.
 
+use half::f16;
+
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
-use crate::kernels::{BrokenPixels, Chain, Effect, Plan, catalogue, compare, random_image};
+use crate::kernels::{
+    BrokenPixels, Chain, Effect, FrameExtents, Mismatch, Plan, TestGuides, catalogue, compare, random_image,
+};
 use crate::process::CudaOnce;
 
 use super::selftest::Outcome::{self, Failed, Passed, Skipped};
 use super::setup::Machine;
+use super::usage;
 
-/// Every effect, alone, at its lowest, default and highest parameters, over random images with broken pixels.
-pub(super) fn run(machine: &Machine) -> anyhow::Result<Outcome> {
+/// The extents of what is shown. The largest, with both sides odd, is run with broken pixels alone.
+const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
+const LARGEST: [u32; 2] = [3841, 2161];
+
+/// Frames of an effect that keeps something from one to the next.
+const FRAMES: u64 = 3;
+
+/// One frame to be made by both.
+struct Given {
+    color: Vec<[f16; 4]>,
+    guides: TestGuides,
+    frame: FrameParameters,
+}
+
+/// The effects of these names (all, if there are none), each alone, at its lowest, default and highest parameters, over random
+/// images with broken pixels.
+pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome> {
+    let mut effects = Vec::new();
+    for name in names {
+        effects.push(catalogue().by_name(name).map_err(usage)?);
+    }
+    if effects.is_empty() {
+        effects.extend(catalogue().effects());
+    }
     let Some((driver, cuda)) = &machine.cuda else {
         return Ok(Skipped(
             "the host runs the references themselves: there is nothing to compare".into(),
         ));
     };
-    let once = CudaOnce::new(driver, cuda, catalogue())?;
-    let (mut lines, mut has_failed, mut runs) = (Vec::new(), false, 0);
-    for effect in catalogue().effects() {
-        let mut worst = 0;
-        for (setting, plan) in plans_of(effect)? {
-            for extent in [[1, 1], [17, 31], [1280, 720], [1919, 1081]] {
-                for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
-                    let image = random_image(runs, extent, broken);
-                    let frame = FrameParameters {
-                        frame: 7 + runs,
-                        time: 1.5,
-                        time_delta: 0.02,
-                        pointer: [3.0, 4.0],
-                    };
-                    let actual = once.run(&plan, &image, extent, &frame)?;
-                    let expected = reference_of(&plan, &image, extent, &frame)?;
-                    let comparison = compare(&expected, &actual, extent[0], &effect.tolerance);
-                    runs += 1;
-                    let finite = comparison.worst.filter(|worst| worst.ulps != u32::MAX);
-                    worst = worst.max(finite.map_or(0, |worst| worst.ulps));
-                    if let Some(mismatch) = comparison.worst.filter(|_| !comparison.passes()) {
-                        has_failed = true;
-                        let [width, height] = extent;
-                        lines.push(format!(
-                            "{} ({setting} parameters, {width}x{height}, broken pixels {broken:?}): {} of {} channels \
-                             differ; {mismatch}",
-                            effect.name, comparison.failures, comparison.channels
-                        ));
+    let mut once = CudaOnce::new(driver, cuda)?;
+    let mut worst = vec![0; effects.len()];
+    let (mut failures, mut runs) = (Vec::new(), 0);
+    for display in EXTENTS {
+        for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
+            if display == LARGEST && broken == BrokenPixels::Absent {
+                continue;
+            }
+            for upscales in [false, true] {
+                let extents = FrameExtents {
+                    scene: if upscales { display.map(two_thirds) } else { display },
+                    display,
+                };
+                let chosen = |effect: &Effect| effect.upscales == upscales;
+                if !effects.iter().any(|effect| chosen(effect)) {
+                    continue;
+                }
+                let given: Vec<Given> = (0..FRAMES).map(|frame| given(frame, extents, broken)).collect();
+                for (effect, worst) in effects.iter().zip(&mut worst).filter(|(effect, _)| chosen(effect)) {
+                    for (setting, plan) in plans_of(effect)? {
+                        let frames = if plan.states.is_empty() { 1 } else { given.len() };
+                        let outcome = compare_frames(&mut once, effect, &plan, &given[..frames], extents)?;
+                        runs += frames;
+                        *worst = outcome.worst_ulps.max(*worst);
+                        if let Some((frame, count, mismatch)) = outcome.failure {
+                            let [width, height] = display;
+                            failures.push(format!(
+                                "{} ({setting} parameters, {width}x{height}, broken pixels {broken:?}, frame {frame}): \
+                                 {count} channels differ; {mismatch}",
+                                effect.name
+                            ));
+                        }
                     }
                 }
             }
         }
-        lines.push(format!(
-            "{:<21} at most {worst} ulps off; allowed {}",
-            effect.name,
-            allowed(effect)
-        ));
     }
+    let mut lines: Vec<String> = effects
+        .iter()
+        .zip(worst)
+        .map(|(effect, worst)| {
+            format!(
+                "{:<21} at most {worst} ulps off; allowed {}",
+                effect.name,
+                allowed(effect)
+            )
+        })
+        .collect();
+    let has_failed = !failures.is_empty();
+    lines.append(&mut failures);
     let text = format!("{runs} comparisons with the references\n{}", lines.join("\n"));
     Ok(if has_failed { Failed(text) } else { Passed(text) })
+}
+
+fn two_thirds(length: u32) -> u32 {
+    (2 * length).div_ceil(3)
+}
+
+fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
+    Given {
+        color: random_image(frame, extents.scene, broken),
+        guides: TestGuides::random(frame, extents.scene),
+        frame: FrameParameters {
+            frame: 7 + frame,
+            time: 1.5 + 0.02 * frame as f32,
+            time_delta: 0.02,
+            pointer: [3.0 + frame as f32, 4.0],
+            previous_pointer: [2.0 + frame as f32, 4.0],
+            jitter: [0.25, -0.125 * frame as f32],
+        },
+    }
+}
+
+struct FramesCompared {
+    worst_ulps: u32,
+    /// The first frame that differs, how many of its channels, and the worst.
+    failure: Option<(usize, usize, Mismatch)>,
+}
+
+/// Frame after frame, each processor from what it kept itself.
+fn compare_frames(
+    once: &mut CudaOnce,
+    effect: &Effect,
+    plan: &Plan,
+    given: &[Given],
+    extents: FrameExtents,
+) -> anyhow::Result<FramesCompared> {
+    let mut scratch = HostScratch::default();
+    let mut compared = FramesCompared {
+        worst_ulps: 0,
+        failure: None,
+    };
+    once.forget();
+    for (number, given) in given.iter().enumerate() {
+        let actual = once.run(plan, &given.color, &given.guides, extents, &given.frame)?;
+        let expected = reference_of(plan, given, extents, &mut scratch)?;
+        let comparison = compare(&expected, &actual, extents.display[0], &effect.tolerance);
+        let finite = comparison.worst.filter(|worst| worst.ulps != u32::MAX);
+        compared.worst_ulps = compared.worst_ulps.max(finite.map_or(0, |worst| worst.ulps));
+        if let (Some(mismatch), None) = (comparison.worst.filter(|_| !comparison.passes()), &compared.failure) {
+            compared.failure = Some((number, comparison.failures, mismatch));
+        }
+    }
+    Ok(compared)
 }
 
 fn allowed(effect: &Effect) -> String {
@@ -69,7 +160,7 @@ fn allowed(effect: &Effect) -> String {
 }
 
 /// The plans of one effect with all parameters at their lowest, default and highest.
-pub(crate) fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Plan)>> {
+fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Plan)>> {
     let mut plans = Vec::new();
     for setting in ["lowest", "default", "highest"] {
         let mut chain = Chain::with_enabled(catalogue(), &[effect.name.as_str()])?;
@@ -88,19 +179,18 @@ pub(crate) fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Pla
 
 fn reference_of(
     plan: &Plan,
-    image: &[[half::f16; 4]],
-    extent: [u32; 2],
-    frame: &FrameParameters,
-) -> anyhow::Result<Vec<[half::f16; 4]>> {
-    let pitch = extent[0] as usize * 8;
-    let mut output = vec![[half::f16::ZERO; 4]; image.len()];
-    let mut scratch = HostScratch::default();
+    given: &Given,
+    extents: FrameExtents,
+    scratch: &mut HostScratch,
+) -> anyhow::Result<Vec<[f16; 4]>> {
+    let [width, height] = extents.display.map(|length| length as usize);
+    let mut output = vec![[f16::ZERO; 4]; width * height];
     let color = MappedImage {
-        bytes: bytemuck::cast_slice(image),
-        pitch,
+        bytes: bytemuck::cast_slice(&given.color),
+        pitch: extents.scene[0] as usize * 8,
     };
-    let processed = (bytemuck::cast_slice_mut(&mut output), pitch);
-    let mut images = HostImages::new(extent, color, processed, &mut scratch)?;
-    reference::run(plan, &mut images, frame)?;
+    let processed = (bytemuck::cast_slice_mut(&mut output), width * 8);
+    let mut images = HostImages::new(extents, color, processed, scratch)?.with_guides(given.guides.host());
+    reference::run(plan, &mut images, &given.frame)?;
     Ok(output)
 }

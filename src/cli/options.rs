@@ -82,6 +82,9 @@ pub struct SelftestOptions {
     /// Frames of the tag test.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: u64,
+    /// Effects of the kernel test; all by default.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub kernels: Vec<String>,
     /// Resizes of the resize test.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub resizes: u32,

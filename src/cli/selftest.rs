@@ -67,7 +67,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let started = Instant::now();
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
-            SelftestPart::Kernels => kernel_test::run(&machine),
+            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels),
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
@@ -133,6 +133,7 @@ pub(super) fn view(plan: &Arc<Plan>) -> View {
         time: 0.0,
         time_delta: 0.0,
         camera: Camera::default(),
+        jitter: [0.0; 2],
     };
     View {
         scene,

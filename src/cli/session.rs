@@ -11,7 +11,7 @@ use ash::vk;
 use glam::Vec2;
 
 use crate::app::{Action, Flow, HeldKeys, Input, Session};
-use crate::kernels::Plan;
+use crate::kernels::{Chain, Plan};
 use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
@@ -67,7 +67,7 @@ impl ViewSession {
         capture: Option<Recording>,
         overlay: ViewOverlay,
     ) -> Self {
-        let plan = Arc::new(tuning.chain().plan());
+        let plan = Arc::new(plan_of(tuning.chain(), &renderer));
         Self {
             renderer,
             machine,
@@ -184,7 +184,7 @@ impl ViewSession {
         self.tuning.act(action);
         self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
         if self.tuning.chain().revision() != before {
-            self.plan = Arc::new(self.tuning.chain().plan());
+            self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
             if let Some(capture) = &mut self.capture {
                 capture.chain_changed(self.renderer.last_frame().value() + 1, self.tuning.chain());
             }
@@ -240,6 +240,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
         self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
@@ -252,6 +253,21 @@ impl ViewSession {
         tracing::info!("picture: {}", path.display());
         Ok(())
     }
+}
+
+/// The chain's launches over the renderer's scene. What cannot run over it is named.
+fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
+    if renderer.has_guides() {
+        return chain.plan();
+    }
+    for effect in chain.active() {
+        let effect = &chain.catalogue().effects()[effect];
+        if !effect.guides.is_empty() {
+            let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
+            tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
+        }
+    }
+    chain.plan_without_guides()
 }
 
 /// Writes the whole file or none of it.
@@ -279,6 +295,7 @@ impl Session for ViewSession {
                 time: self.time + time_delta,
                 time_delta,
                 camera,
+                jitter: [0.0; 2],
             },
             plan: Arc::clone(&self.plan),
             pointer: input.pointer,

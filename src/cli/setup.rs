@@ -8,7 +8,6 @@ use winit::window::Window;
 use crate::cuda::{CudaDevice, Driver, Unavailable};
 use crate::frame::Timelines;
 use crate::interop::{self, VisibleDevices};
-use crate::kernels::catalogue;
 use crate::present::{Offscreen, Presenter, Software, Swapchain, VSync, can_present};
 use crate::process::{CudaProcessor, HostProcessor, Processor};
 use crate::renderer::{Parts, Renderer, Settings};
@@ -149,7 +148,7 @@ impl Machine {
     /// A kernel did not load, or a timeline could not be shared.
     pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
         Ok(match &self.cuda {
-            Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines, catalogue())?),
+            Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?),
             None => Box::new(HostProcessor::new(&self.device, timelines)?),
         })
     }

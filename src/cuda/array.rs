@@ -7,12 +7,48 @@ use cudarc::driver::{CudaContext, sys};
 
 use super::{Error, ImageViews, ResultExt};
 
-/// An RGBA16F CUDA array with its surface and texture objects.
+/// What the texels of a CUDA array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayFormat {
+    /// Four halves.
+    Rgba16f,
+    /// Four floats.
+    Rgba32f,
+    /// A float.
+    R32f,
+    /// Four bytes; textures give 0 to 1.
+    Rgba8,
+    /// Two halves.
+    Rg16f,
+}
+
+impl ArrayFormat {
+    fn cuda(self) -> (sys::CUarray_format, u32) {
+        match self {
+            Self::Rgba16f => (sys::CUarray_format::CU_AD_FORMAT_HALF, 4),
+            Self::Rgba32f => (sys::CUarray_format::CU_AD_FORMAT_FLOAT, 4),
+            Self::R32f => (sys::CUarray_format::CU_AD_FORMAT_FLOAT, 1),
+            Self::Rgba8 => (sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8, 4),
+            Self::Rg16f => (sys::CUarray_format::CU_AD_FORMAT_HALF, 2),
+        }
+    }
+
+    fn texel_bytes(self) -> usize {
+        match self {
+            Self::Rgba16f => 8,
+            Self::Rgba32f => 16,
+            Self::R32f | Self::Rgba8 | Self::Rg16f => 4,
+        }
+    }
+}
+
+/// A CUDA array with its surface and texture objects.
 pub struct CudaImage {
     /// Surface and texture.
     pub views: ImageViews,
     /// Texels across and down.
     pub extent: [u32; 2],
+    format: ArrayFormat,
     // Dropped after `views`, which refer to it.
     array: Array,
 }
@@ -22,8 +58,6 @@ struct Array {
     context: Arc<CudaContext>,
 }
 
-/// Bytes of an RGBA16F texel.
-const TEXEL_BYTES: usize = 8;
 /// `CUDA_ARRAY3D_SURFACE_LDST`.
 const SURFACE_LDST: u32 = 0x02;
 
@@ -32,15 +66,15 @@ impl CudaImage {
     ///
     /// # Errors
     /// No memory, or the extent is over the device's limits.
-    pub fn new(context: &Arc<CudaContext>, extent: [u32; 2]) -> Result<Self, Error> {
-        let what = || format!("allocate a {}x{} RGBA16F CUDA array", extent[0], extent[1]);
+    pub fn new(context: &Arc<CudaContext>, extent: [u32; 2], format: ArrayFormat) -> Result<Self, Error> {
+        let what = || format!("allocate a {}x{} {format:?} CUDA array", extent[0], extent[1]);
         context.bind_to_thread().during(what)?;
         let description = sys::CUDA_ARRAY3D_DESCRIPTOR {
             Width: extent[0] as usize,
             Height: extent[1] as usize,
             Depth: 0,
-            Format: sys::CUarray_format::CU_AD_FORMAT_HALF,
-            NumChannels: 4,
+            Format: format.cuda().0,
+            NumChannels: format.cuda().1,
             Flags: SURFACE_LDST,
         };
         let mut raw = std::ptr::null_mut();
@@ -51,10 +85,15 @@ impl CudaImage {
             context: Arc::clone(context),
         };
         let views = ImageViews::new(context, raw, "a scratch image")?;
-        Ok(Self { views, extent, array })
+        Ok(Self {
+            views,
+            extent,
+            format,
+            array,
+        })
     }
 
-    /// Copies RGBA16F texels (rows packed, 8 bytes a texel) in. Blocks.
+    /// Copies texels (rows packed) in. Blocks.
     ///
     /// # Errors
     /// The driver refused.
@@ -74,12 +113,12 @@ impl CudaImage {
     }
 
     fn bytes(&self) -> usize {
-        self.extent[0] as usize * self.extent[1] as usize * TEXEL_BYTES
+        self.extent[0] as usize * self.extent[1] as usize * self.format.texel_bytes()
     }
 
     fn copy(&self, direction: Direction) -> Result<(), Error> {
         use sys::CUmemorytype::{CU_MEMORYTYPE_ARRAY as ARRAY, CU_MEMORYTYPE_HOST as HOST};
-        let row = self.extent[0] as usize * TEXEL_BYTES;
+        let row = self.extent[0] as usize * self.format.texel_bytes();
         let mut copy = MaybeUninit::<sys::CUDA_MEMCPY2D>::zeroed();
         let at = copy.as_mut_ptr();
         // SAFETY: `at` is valid for writes; once both memory types are set, all-zero is valid for the rest. The host

@@ -94,7 +94,7 @@ fn headers_are_found_by_name_and_beside_the_file() {
     compile_for(&with, (7, 5)).expect("compiles");
     let without = compile_for(&source(text), (7, 5)).expect_err("no headers").to_string();
     assert!(
-        without.contains("dir/good.cu:1:11: error: cannot open source file \"given.cuh\""),
+        without.contains("dir/good.cu:1:") && without.contains("cannot open source file \"given.cuh\""),
         "{without}"
     );
     // An error in an included file is that file's.

@@ -19,6 +19,7 @@
 
 mod array;
 mod bandwidth;
+mod buffer;
 mod compile;
 mod diagnostic;
 mod driver;
@@ -32,8 +33,9 @@ mod peer;
 mod stamp;
 mod views;
 
-pub use array::CudaImage;
+pub use array::{ArrayFormat, CudaImage};
 pub use bandwidth::copy_bandwidth;
+pub use buffer::CudaBuffer;
 pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
 pub use diagnostic::{Diagnostic, Severity};
 pub use driver::{CudaDevice, Driver, Unavailable};

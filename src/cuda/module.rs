@@ -30,20 +30,51 @@ unsafe impl Sync for Module {}
 unsafe impl Send for Function {}
 
 const LOG_BYTES: usize = 8192;
+/// How an ELF file begins.
+const ELF: &[u8] = b"\x7fELF";
+
+fn what_loads(name: &str) -> String {
+    format!("load the kernels of `{name}`")
+}
 
 impl Module {
-    /// Loads PTX (text) or a cubin; the driver compiles PTX for its device.
+    /// Loads PTX (text): the driver compiles it for its device.
     ///
     /// # Errors
     /// The driver refused: the error has the compiler's log. For PTX newer than the driver it names both versions.
     pub fn load(context: &Arc<CudaContext>, ptx: &str, name: &str) -> Result<Arc<Self>, Error> {
-        let what = || format!("load the kernels of `{name}`");
-        context.bind_to_thread().during(what)?;
         let image = CString::new(ptx).map_err(|_| Error {
-            what: what(),
+            what: what_loads(name),
             result: sys::CUresult::CUDA_ERROR_INVALID_PTX,
             log: "the PTX has a NUL byte in it".into(),
         })?;
+        Self::load_image(context, image.as_bytes_with_nul(), name).map_err(|mut error| {
+            if error.result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+                error.log += &version_hint(ptx);
+            }
+            error
+        })
+    }
+
+    /// Loads a cubin.
+    ///
+    /// # Errors
+    /// The driver refused, or the bytes are no cubin.
+    pub fn load_cubin(context: &Arc<CudaContext>, cubin: &[u8], name: &str) -> Result<Arc<Self>, Error> {
+        if !cubin.starts_with(ELF) {
+            return Err(Error {
+                what: what_loads(name),
+                result: sys::CUresult::CUDA_ERROR_INVALID_IMAGE,
+                log: "a cubin is an ELF file".into(),
+            });
+        }
+        Self::load_image(context, cubin, name)
+    }
+
+    /// `image`: PTX with a NUL at its end, or an ELF file, which knows its length.
+    fn load_image(context: &Arc<CudaContext>, image: &[u8], name: &str) -> Result<Arc<Self>, Error> {
+        let what = || what_loads(name);
+        context.bind_to_thread().during(what)?;
         let mut log = vec![0u8; LOG_BYTES];
         let mut options = [
             sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
@@ -66,9 +97,6 @@ impl Module {
         };
         result.during(what).map_err(|mut error| {
             error.log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
-            if error.result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
-                error.log += &version_hint(ptx);
-            }
             error
         })?;
         Ok(Arc::new(Self {

@@ -1,14 +1,14 @@
 //! All effects, in the order a chain runs them.
 
-use super::effect::Effect;
+use super::effect::{Binary, Effect};
 use super::nearest::nearest;
 use super::{SOURCES, front_matter};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// All effects by stage, which is the order a chain runs them in by default, and within one by name; hidden ones last.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    effects: Vec<Effect>,
+    effects: Vec<Arc<Effect>>,
 }
 
 /// A name that no effect has.
@@ -46,17 +46,17 @@ pub enum CatalogueError {
 }
 
 /// The effects that come with the program.
-pub fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+pub fn catalogue() -> &'static Arc<Catalogue> {
+    static CATALOGUE: OnceLock<Arc<Catalogue>> = OnceLock::new();
     CATALOGUE.get_or_init(|| {
         let effects = SOURCES.iter().map(|source| {
             let effect = front_matter::parse(source.name, source.code).expect("the embedded kernels are tested");
             Effect {
-                ptx: Some(source.ptx),
+                binary: Some(Binary::Ptx(source.ptx)),
                 ..effect
             }
         });
-        Catalogue::new(effects.collect()).expect("the embedded kernels are tested")
+        Arc::new(Catalogue::new(effects.collect()).expect("the embedded kernels are tested"))
     })
 }
 
@@ -79,21 +79,23 @@ impl Catalogue {
                 }
             }
         }
-        Ok(Self { effects })
+        Ok(Self {
+            effects: effects.into_iter().map(Arc::new).collect(),
+        })
     }
 
     /// All effects; an effect's index here is its index everywhere.
-    pub fn effects(&self) -> &[Effect] {
+    pub fn effects(&self) -> &[Arc<Effect>] {
         &self.effects
     }
 
     /// The effects shown to users, with their indices.
-    pub fn visible(&self) -> impl Iterator<Item = (usize, &Effect)> {
+    pub fn visible(&self) -> impl Iterator<Item = (usize, &Arc<Effect>)> {
         self.effects.iter().enumerate().filter(|(_, effect)| !effect.hidden)
     }
 
     /// The effects that a key toggles, by key, with their indices.
-    pub fn keyed(&self) -> impl Iterator<Item = (usize, &Effect)> {
+    pub fn keyed(&self) -> impl Iterator<Item = (usize, &Arc<Effect>)> {
         let mut keyed: Vec<_> = self.visible().filter(|(_, effect)| effect.key.is_some()).collect();
         // "10" stands after "9".
         keyed.sort_by_key(|(_, effect)| effect.key.as_ref().map(|key| (key.len(), key)));
@@ -109,7 +111,7 @@ impl Catalogue {
     }
 
     /// The effect of that name.
-    pub fn by_name(&self, name: &str) -> Result<&Effect, UnknownEffect> {
+    pub fn by_name(&self, name: &str) -> Result<&Arc<Effect>, UnknownEffect> {
         self.index_of(name).map(|index| &self.effects[index])
     }
 
@@ -160,7 +162,9 @@ mod tests {
     #[test]
     fn every_entry_is_in_the_ptx_and_has_a_reference() {
         for effect in catalogue().effects() {
-            let ptx = effect.ptx.expect("embedded kernels have PTX");
+            let Some(Binary::Ptx(ptx)) = effect.binary else {
+                panic!("{}: embedded kernels have PTX", effect.name)
+            };
             for pass in &effect.passes {
                 assert!(
                     ptx.contains(&format!(".visible .entry {}(", pass.entry)),
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn names_and_keys_are_given_once() {
-        let exposure = catalogue().by_name("exposure").expect("known").clone();
+        let exposure = catalogue().by_name("exposure").expect("known").as_ref().clone();
         let twice = Catalogue::new(vec![exposure.clone(), exposure.clone()]);
         assert_eq!(
             twice.expect_err("refused"),

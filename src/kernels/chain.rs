@@ -3,11 +3,12 @@
 use super::catalogue::{Catalogue, UnknownEffect};
 use super::parameter::ParameterError;
 use super::plan::Plan;
+use std::sync::Arc;
 
 /// Which effects run, in what order, with what values. Effects are named by their catalogue index.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    catalogue: &'static Catalogue,
+    catalogue: Arc<Catalogue>,
     /// Every catalogue index once.
     order: Vec<usize>,
     /// By catalogue index.
@@ -35,10 +36,10 @@ pub enum SettingError {
 
 impl Chain {
     /// All effects in catalogue order, none enabled, every parameter at its default.
-    pub fn new(catalogue: &'static Catalogue) -> Self {
+    pub fn new(catalogue: &Arc<Catalogue>) -> Self {
         let effects = catalogue.effects();
         Self {
-            catalogue,
+            catalogue: Arc::clone(catalogue),
             order: (0..effects.len()).collect(),
             enabled: vec![false; effects.len()],
             solo: None,
@@ -50,7 +51,7 @@ impl Chain {
 
     /// These effects enabled, in this order; the others stand disabled where the catalogue has them, before the first enabled
     /// one that the catalogue has later. A name given twice counts once, where it comes first.
-    pub fn with_enabled(catalogue: &'static Catalogue, names: &[&str]) -> Result<Self, UnknownEffect> {
+    pub fn with_enabled(catalogue: &Arc<Catalogue>, names: &[&str]) -> Result<Self, UnknownEffect> {
         let mut chain = Self::new(catalogue);
         let mut order = Vec::new();
         for name in names {
@@ -69,8 +70,8 @@ impl Chain {
     }
 
     /// The effects this chain is made of.
-    pub fn catalogue(&self) -> &'static Catalogue {
-        self.catalogue
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
     }
 
     /// Every catalogue index, in the order they run when enabled.
@@ -119,7 +120,7 @@ impl Chain {
     }
 
     /// The names of the effects that are switched on, in their order.
-    pub fn enabled_names(&self) -> Vec<&'static str> {
+    pub fn enabled_names(&self) -> Vec<&str> {
         let enabled = self.order.iter().filter(|effect| self.enabled[**effect]);
         enabled
             .map(|effect| self.catalogue.effects()[*effect].name.as_str())
@@ -192,9 +193,14 @@ impl Chain {
         *self = Self { revision, ..other };
     }
 
-    /// The launches of this chain.
+    /// The launches of this chain, over a scene that has guides.
     pub fn plan(&self) -> Plan {
-        Plan::new(self)
+        Plan::new(self, true)
+    }
+
+    /// The launches of this chain over a scene without guides: effects that need them are left out.
+    pub fn plan_without_guides(&self) -> Plan {
+        Plan::new(self, false)
     }
 
     fn locate<'a>(&self, setting: &'a str) -> Result<(usize, &'a str), SettingError> {

@@ -1,5 +1,8 @@
 //! What an effect is: its description, its parameters and its passes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::parameter::{Parameter, ParameterError, offset};
 
 /// What a user toggles: one kernel file.
@@ -33,8 +36,39 @@ pub struct Effect {
     pub tolerance: Tolerance,
     /// The CUDA C++ with its front matter.
     pub code: String,
-    /// PTX compiled ahead; none for a kernel given by the user.
-    pub ptx: Option<&'static str>,
+    /// Its kernels, compiled; none for an effect that has not been compiled yet.
+    pub binary: Option<Binary>,
+    /// The scene's projection is moved by a fraction of a texel, another each frame.
+    pub jitter: bool,
+    /// It is given the scene's extent and hands on the display's.
+    pub upscales: bool,
+    /// Images that last to the next frame: [`PassImage::Kept`] counts them.
+    pub kept_images: Vec<ImageShape>,
+    /// Memory besides images: [`PassBuffer`] counts it.
+    pub buffers: Vec<BufferDescription>,
+    /// Tells this effect from every other one that was ever parsed, and from itself with other code.
+    pub id: EffectId,
+}
+
+/// Compiled kernels.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binary {
+    /// PTX that comes with the program: the driver compiles it for its device.
+    Ptx(&'static str),
+    /// A cubin for the device.
+    Cubin(Arc<[u8]>),
+}
+
+/// The identity of an [`Effect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectId(u64);
+
+impl EffectId {
+    /// One that no effect has.
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// One launch of an effect.
@@ -44,14 +78,18 @@ pub struct PassDescription {
     pub entry: String,
     /// How its launches are named, in traces and profilers: the effect's name, and which of its passes it is where it has several.
     pub label: String,
-    /// What it reads.
-    pub source: PassImage,
-    /// What it reads besides, if anything.
-    pub second: Option<PassImage>,
-    /// What it writes.
-    pub destination: PassImage,
-    /// Threads of a block, in x and y. The grid covers the destination.
+    /// What it reads: `source`, `second`, `third`.
+    pub sources: [Option<PassImage>; 3],
+    /// The image it writes, if it writes one.
+    pub destination: Option<PassImage>,
+    /// What of [`Effect::buffers`] it reads and writes.
+    pub buffers: [Option<PassBuffer>; 4],
+    /// Threads of the grid, where these are not the texels of the destination (or, without one, of the source).
+    pub threads: Option<[u32; 2]>,
+    /// Threads of a block, in x and y.
     pub block: [u32; 2],
+    /// Handed to the kernel: tells passes of one entry apart.
+    pub index: u32,
 }
 
 /// An image as a pass names it.
@@ -65,9 +103,87 @@ pub enum PassImage {
     Scratch {
         /// Which one, counted from 0 in the order of the passes that write them.
         index: usize,
-        /// The frame's extent is divided by it, rounded up.
-        divisor: u32,
+        /// Extent and format.
+        shape: ImageShape,
     },
+    /// An index into [`Effect::kept_images`]: this frame's, or the previous frame's, which holds nothing in the effect's
+    /// first frame.
+    Kept {
+        /// Which one.
+        index: usize,
+        /// As it was at the end of the previous frame.
+        previous: bool,
+    },
+}
+
+/// The extent and format of an image of an effect's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ImageShape {
+    /// The extent that the effect is given is divided by it, rounded up.
+    pub divisor: u32,
+    /// Of its texels.
+    pub format: TexelFormat,
+}
+
+/// What texels of an effect's own image are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TexelFormat {
+    /// Four halves: light, which is finite and at least 0.
+    #[default]
+    Rgba16f,
+    /// Four floats: any values.
+    Rgba32f,
+}
+
+impl TexelFormat {
+    /// Bytes of a texel.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Rgba16f => 8,
+            Self::Rgba32f => 16,
+        }
+    }
+}
+
+/// Memory of an effect besides images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferDescription {
+    /// How passes name it.
+    pub name: String,
+    /// How large it is.
+    pub size: BufferSize,
+    /// Zero when the effect begins in each frame.
+    pub zeroed: bool,
+    /// It lasts to the next frame.
+    pub keeps: bool,
+}
+
+/// Bytes of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferSize {
+    /// Whatever the extent.
+    pub fixed: u64,
+    /// For each texel of what the effect is given.
+    pub per_texel: u64,
+}
+
+impl BufferSize {
+    /// For an effect that is given images of that extent. At least 1.
+    pub fn bytes(self, extent: [u32; 2]) -> u64 {
+        let texels = u64::from(extent[0]) * u64::from(extent[1]);
+        (self.fixed + self.per_texel * texels).max(1)
+    }
+}
+
+/// A buffer as a pass names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PassBuffer {
+    /// An index into [`Effect::buffers`].
+    pub index: usize,
+    /// As it was at the end of the previous frame: of a buffer that [`BufferDescription::keeps`]. It holds nothing in the
+    /// effect's first frame.
+    pub previous: bool,
 }
 
 /// Where an effect stands in the chain by default, in the order of a frame: what needs the scene's light before what needs
@@ -112,7 +228,7 @@ pub enum Stage {
 }
 
 /// A guide image of the scene.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guide {
     /// R32F, metres.
@@ -123,6 +239,19 @@ pub enum Guide {
     Albedo,
     /// RG16F, pixels.
     Motion,
+}
+
+impl Guide {
+    /// All, in the order of the variants.
+    pub const ALL: [Self; 4] = [Self::Depth, Self::Normal, Self::Albedo, Self::Motion];
+
+    /// Bytes of a texel.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Normal => 8,
+            Self::Depth | Self::Albedo | Self::Motion => 4,
+        }
+    }
 }
 
 /// How far a processor's result may be from the CPU reference. A channel passes if any of the three bounds holds.
@@ -140,13 +269,6 @@ pub struct Tolerance {
     pub relative: f32,
     /// Why it is not zero, or why it is.
     pub why: String,
-}
-
-impl PassDescription {
-    /// Blocks in x and y that cover a destination of that extent, texels.
-    pub fn grid(&self, extent: [u32; 2]) -> [u32; 2] {
-        [extent[0].div_ceil(self.block[0]), extent[1].div_ceil(self.block[1])]
-    }
 }
 
 impl Effect {

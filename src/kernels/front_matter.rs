@@ -1,8 +1,12 @@
 //! Reads a kernel file's front matter: the TOML between `/*---` and `---*/` at its head.
 
-use super::effect::{Effect, Guide, PassDescription, PassImage, Stage, Tolerance};
+mod passes;
+
+use toml::Spanned;
+
+use super::effect::{Effect, EffectId, Guide, Stage, Tolerance};
 use super::parameter::{Parameter, ParameterType};
-use std::collections::HashMap;
+use passes::{BufferText, PassText, Resolver};
 
 /// Front matter that cannot be used. The message names the file, the place, and what is expected there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,22 +32,16 @@ struct FrontMatter {
     hidden: bool,
     #[serde(default)]
     guides: Vec<Guide>,
+    #[serde(default)]
+    jitter: bool,
+    #[serde(default)]
+    upscales: bool,
     tolerance: Tolerance,
     #[serde(default)]
-    parameters: Vec<Parameter>,
-    passes: Vec<PassText>,
-}
-
-/// A pass as it is written: images by name.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PassText {
-    entry: String,
-    source: String,
-    second: Option<String>,
-    destination: String,
-    divisor: Option<u32>,
-    block: [u32; 2],
+    parameters: Vec<Spanned<Parameter>>,
+    #[serde(default)]
+    buffers: Vec<Spanned<BufferText>>,
+    passes: Vec<Spanned<PassText>>,
 }
 
 /// Makes an effect of a kernel file's text. `name` is the file's stem; the effect has no PTX yet.
@@ -58,27 +56,42 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         .map(|(block, _)| block)
         .ok_or_else(|| error("line 1: expected front matter, TOML between /*--- and ---*/".into()))?;
     // The block begins after `/*---` on the file's first line, so TOML's line numbers are the file's.
+    let line = |at: usize| block[..at].matches('\n').count() + 1;
     let text: FrontMatter = toml::from_str(block).map_err(|toml| {
-        let line = toml
-            .span()
-            .map_or(1, |span| block[..span.start].matches('\n').count() + 1);
+        let line = toml.span().map_or(1, |span| line(span.start));
         error(format!("line {line}: {}", toml.message()))
     })?;
-    for parameter in &text.parameters {
-        if text
-            .parameters
-            .iter()
-            .filter(|other| other.name == parameter.name)
-            .count()
-            > 1
-        {
-            return Err(error(format!("parameter {:?} is given twice", parameter.name)));
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for spanned in text.parameters {
+        let (line, parameter) = (line(spanned.span().start), spanned.into_inner());
+        let name = &parameter.name;
+        if parameters.iter().any(|other| other.name == *name) {
+            return Err(error(format!("line {line}: parameter {name:?} is given twice")));
         }
-        check_parameter(parameter).map_err(|message| error(format!("parameter {:?}: {message}", parameter.name)))?;
+        check_parameter(&parameter).map_err(|message| error(format!("line {line}: parameter {name:?}: {message}")))?;
+        parameters.push(parameter);
     }
+    let mut buffers = Vec::new();
+    for spanned in text.buffers {
+        let line = line(spanned.span().start);
+        let buffer = spanned.into_inner().describe();
+        buffers.push(buffer.map_err(|message| error(format!("line {line}: {message}")))?);
+    }
+    let written: Vec<&PassText> = text.passes.iter().map(Spanned::as_ref).collect();
+    let mut resolver = Resolver::new(name, &written, buffers);
+    for (index, pass) in text.passes.iter().enumerate() {
+        let last = index + 1 == text.passes.len();
+        resolver.pass(pass.as_ref(), last).map_err(|message| {
+            let (line, entry) = (line(pass.span().start), &pass.as_ref().entry);
+            error(format!("line {line}: pass {} ({entry}): {message}", index + 1))
+        })?;
+    }
+    let (passes, kept_images, buffers) = resolver.finish().map_err(error)?;
     Ok(Effect {
         name: name.to_owned(),
-        passes: resolve(name, &text.passes).map_err(error)?,
+        passes,
+        kept_images,
+        buffers,
         title: text.title,
         summary: text.summary,
         source: text.source,
@@ -87,11 +100,14 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         hidden: text.hidden,
         alpha: text.alpha,
         broken_pixels: text.broken_pixels,
-        parameters: text.parameters,
+        parameters,
         guides: text.guides,
+        jitter: text.jitter,
+        upscales: text.upscales,
         tolerance: text.tolerance,
         code: code.to_owned(),
-        ptx: None,
+        binary: None,
+        id: EffectId::next(),
     })
 }
 
@@ -127,79 +143,10 @@ fn check_parameter(parameter: &Parameter) -> Result<(), String> {
         .map_err(|error| format!("default: {error}"))
 }
 
-/// Turns image names into images: each is written by one pass, before it is read.
-fn resolve(name: &str, passes: &[PassText]) -> Result<Vec<PassDescription>, String> {
-    let mut scratch: HashMap<&str, PassImage> = HashMap::new();
-    let mut resolved = Vec::new();
-    for (index, pass) in passes.iter().enumerate() {
-        let last = index + 1 == passes.len();
-        let place = format!("pass {} ({})", index + 1, pass.entry);
-        if !pass.entry.starts_with(name) {
-            return Err(format!("{place}: expected an entry that starts with {name:?}"));
-        }
-        if pass.block.contains(&0) || pass.block[0].saturating_mul(pass.block[1]) > 1024 {
-            return Err(format!(
-                "{place}: expected a block of 1 to 1024 threads, found {:?}",
-                pass.block
-            ));
-        }
-        let read = |image: &str| match image {
-            "input" => Ok(PassImage::Input),
-            _ => scratch.get(image).copied().ok_or_else(|| {
-                format!("{place}: reads {image:?}; expected \"input\" or an image that an earlier pass writes")
-            }),
-        };
-        let source = read(&pass.source)?;
-        let second = pass.second.as_deref().map(read).transpose()?;
-        let destination = match pass.destination.as_str() {
-            "input" => return Err(format!("{place}: expected a destination other than \"input\"")),
-            "output" if !last => return Err(format!("{place}: only the last pass writes \"output\"")),
-            "output" if pass.divisor.is_some() => {
-                return Err(format!(
-                    "{place}: \"output\" has the frame's extent; expected no divisor"
-                ));
-            }
-            "output" => PassImage::Output,
-            _ if last => return Err(format!("{place}: the last pass must write \"output\"")),
-            image => {
-                let divisor = pass.divisor.unwrap_or(1);
-                if divisor == 0 {
-                    return Err(format!("{place}: expected a divisor of at least 1"));
-                }
-                let made = PassImage::Scratch {
-                    index: scratch.len(),
-                    divisor,
-                };
-                if scratch.insert(image, made).is_some() {
-                    return Err(format!(
-                        "{place}: {image:?} is written twice; expected one writer an image"
-                    ));
-                }
-                made
-            }
-        };
-        resolved.push(PassDescription {
-            entry: pass.entry.clone(),
-            label: match passes.len() {
-                1 => name.to_owned(),
-                _ => format!("{name}: {}", pass.entry[name.len()..].trim_start_matches('_')),
-            },
-            source,
-            second,
-            destination,
-            block: pass.block,
-        });
-    }
-    if resolved.is_empty() {
-        Err("expected at least one pass".into())
-    } else {
-        Ok(resolved)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::effect::{ImageShape, PassImage, TexelFormat};
 
     const GOOD: &str = "/*---
 title = \"T\"
@@ -244,12 +191,13 @@ block = [32, 8]
     #[test]
     fn images_are_resolved() {
         let effect = parse("t", GOOD).expect("parses");
-        let a = PassImage::Scratch { index: 0, divisor: 2 };
+        let shape = ImageShape {
+            divisor: 2,
+            format: TexelFormat::Rgba16f,
+        };
+        let a = Some(PassImage::Scratch { index: 0, shape });
         assert_eq!(effect.passes[0].destination, a);
-        assert_eq!(
-            (effect.passes[1].source, effect.passes[1].second),
-            (a, Some(PassImage::Input))
-        );
+        assert_eq!(effect.passes[1].sources, [a, Some(PassImage::Input), None]);
     }
 
     #[test]

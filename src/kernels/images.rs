@@ -49,14 +49,14 @@ pub fn random_image(seed: u64, extent: [u32; 2], broken: BrokenPixels) -> Vec<[f
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -65,7 +65,7 @@ impl Random {
     }
 
     /// In [0, 1).
-    fn unit(&mut self) -> f32 {
+    pub fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }
 }

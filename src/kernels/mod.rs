@@ -9,23 +9,30 @@ mod compare;
 mod effect;
 mod front_matter;
 mod images;
+mod memory;
 pub(crate) mod nearest;
 mod parameter;
 mod pass;
 mod plan;
 mod preset;
 pub mod reference;
+mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
 pub use chain::{Chain, SettingError};
 pub use compare::{Comparison, Mismatch, compare};
-pub use effect::{Effect, Guide, PassDescription, PassImage, Stage, Tolerance};
+pub use effect::{
+    Binary, BufferDescription, BufferSize, Effect, EffectId, Guide, ImageShape, PassBuffer, PassDescription, PassImage,
+    Stage, TexelFormat, Tolerance,
+};
 pub use front_matter::{FrontMatterError, parse};
 pub use images::{BrokenPixels, random_image};
+pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
-pub use pass::{Image, Pass};
-pub use plan::{ImageId, Launch, Plan, ScratchImage, extent_divided};
+pub use pass::{Buffer, Image, Pass};
+pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
 pub use preset::{Preset, PresetError};
+pub use test_guides::TestGuides;
 
 /// One embedded kernel file.
 struct Source {

@@ -14,14 +14,26 @@ pub struct Image {
     pub extent: [u32; 2],
 }
 
-/// What a launch is given besides the effect's own parameters. 216 bytes, aligned to 8.
+/// Memory as a kernel sees it. All zero where a pass has no such buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Buffer {
+    /// A `CUdeviceptr`, aligned to at least 256 bytes.
+    pub bytes: u64,
+    /// Its length, bytes.
+    pub size: u64,
+}
+
+/// What a launch is given besides the effect's own parameters. 304 bytes, aligned to 8.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Pass {
-    /// The image the pass reads, RGBA16F in linear light.
+    /// The image the pass reads.
     pub source: Image,
     /// The second image the pass reads; zero when it has one input.
     pub second: Image,
+    /// The third.
+    pub third: Image,
     /// The image the pass writes, never one it reads.
     pub destination: Image,
     /// Guide: R32F, metres.
@@ -30,18 +42,26 @@ pub struct Pass {
     pub normal: Image,
     /// Guide: RGBA8, linear.
     pub albedo: Image,
-    /// Guide: RG16F, pixels from this frame to the previous one.
+    /// Guide: RG16F, texels from this frame to the previous one.
     pub motion: Image,
-    /// What the effect wrote in the previous frame, RGBA16F.
-    pub history: Image,
-    /// Pointer position, pixels.
+    /// What the pass names in `buffers`, in that order.
+    pub buffers: [Buffer; 4],
+    /// Pointer position, texels of what is shown.
     pub pointer: [f32; 2],
+    /// The same in the frame before.
+    pub previous_pointer: [f32; 2],
+    /// How far the scene's projection was moved, texels of the scene: at most half of one.
+    pub jitter: [f32; 2],
     /// Frame number, from 1.
     pub frame: u64,
     /// Time since the start, s.
     pub time: f32,
     /// Time since the previous frame, s.
     pub time_delta: f32,
+    /// Frames that the effect has kept its images and buffers for; 0 in its first, when the previous ones hold nothing.
+    pub kept_frames: u32,
+    /// The pass's own `index`.
+    pub index: u32,
 }
 
 #[cfg(test)]
@@ -81,21 +101,32 @@ mod tests {
     }
 
     #[test]
+    fn buffer_is_laid_out_as_the_cuda_compiler_lays_it_out() {
+        let ours = vec![size_of::<Buffer>(), offset_of!(Buffer, bytes), offset_of!(Buffer, size)];
+        assert_eq!(compiled_layout("buffer"), ours);
+    }
+
+    #[test]
     fn pass_is_laid_out_as_the_cuda_compiler_lays_it_out() {
         let ours = vec![
             size_of::<Pass>(),
             offset_of!(Pass, source),
             offset_of!(Pass, second),
+            offset_of!(Pass, third),
             offset_of!(Pass, destination),
             offset_of!(Pass, depth),
             offset_of!(Pass, normal),
             offset_of!(Pass, albedo),
             offset_of!(Pass, motion),
-            offset_of!(Pass, history),
+            offset_of!(Pass, buffers),
             offset_of!(Pass, pointer),
+            offset_of!(Pass, previous_pointer),
+            offset_of!(Pass, jitter),
             offset_of!(Pass, frame),
             offset_of!(Pass, time),
             offset_of!(Pass, time_delta),
+            offset_of!(Pass, kept_frames),
+            offset_of!(Pass, index),
         ];
         assert_eq!(compiled_layout("pass"), ours);
     }

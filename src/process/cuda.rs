@@ -6,25 +6,24 @@ use std::time::{Duration, Instant};
 use ash::vk;
 
 use crate::cuda::{
-    CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, Function, ImageViews, ResultExt, Stamps,
-    copy_bandwidth, is_idle,
+    CudaContext, CudaDevice, CudaStream, Driver, Event, Function, ResultExt, Stamps, copy_bandwidth, is_idle,
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
-use crate::kernels::{Catalogue, Image, ImageId, Launch, Pass, Plan, extent_divided};
+use crate::kernels::{FrameExtents, Image, Plan};
 use crate::scene::Target;
 use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
-use super::cuda_kernels::Kernels;
+use super::cuda_chain::{CudaChain, FrameViews, Loaded, image_of};
+use super::cuda_kernels::KernelLoader;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
     slots: Vec<Slot>,
-    scratch: Vec<(u32, CudaImage)>,
-    kernels: Kernels,
+    chain: CudaChain,
     stamps: Option<Stamps>,
     /// Gone only after a chain without end.
     semaphores: Option<Semaphores>,
@@ -54,21 +53,22 @@ struct Slot {
     events: Vec<Event>,
     /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
     launches: Vec<(usize, usize, u64)>,
+    /// What they run.
+    loaded: Option<Loaded>,
     /// The slot's frame has stamps.
     is_stamped: bool,
 }
 
 impl CudaProcessor {
-    /// Opens the CUDA device, loads all kernels and imports the timelines.
+    /// Opens the CUDA device and imports the timelines.
     ///
     /// # Errors
-    /// The driver refused: a kernel did not load, or a timeline could not be shared.
+    /// The driver refused: a timeline could not be shared.
     pub fn new(
         driver: &Driver,
         cuda: &CudaDevice,
         device: &Arc<Device>,
         timelines: &Arc<Timelines>,
-        catalogue: &'static Catalogue,
     ) -> Result<Self, Error> {
         if !cuda.timeline_interop {
             return Err(Error::Effect {
@@ -83,8 +83,7 @@ impl CudaProcessor {
         let (major, minor) = (driver.version / 1000, driver.version % 1000 / 10);
         Ok(Self {
             slots: Vec::new(),
-            scratch: Vec::new(),
-            kernels: Kernels::load(&context, catalogue)?,
+            chain: CudaChain::new(&context, &stream, false),
             stamps: None,
             semaphores: Some(Semaphores {
                 rendered: SharedTimeline::import(device, &context, &timelines.rendered)?,
@@ -100,27 +99,6 @@ impl CudaProcessor {
             stream,
             context,
         })
-    }
-
-    /// Allocates what of the plan's scratch images is not there yet. Chains run one after the other on one stream, so
-    /// all frames use the same ones, and none is freed while a frame may still use it.
-    fn reserve_scratch(&mut self, plan: &Plan) -> Result<Vec<usize>, Error> {
-        let mut places = Vec::with_capacity(plan.scratch.len());
-        for image in &plan.scratch {
-            let free = (0..self.scratch.len())
-                .find(|place| self.scratch[*place].0 == image.divisor && !places.contains(place));
-            let place = match free {
-                Some(place) => place,
-                None => {
-                    let extent = extent_divided([self.extent.width, self.extent.height], image.divisor);
-                    self.scratch
-                        .push((image.divisor, CudaImage::new(&self.context, extent)?));
-                    self.scratch.len() - 1
-                }
-            };
-            places.push(place);
-        }
-        Ok(places)
     }
 
     fn stamp(&mut self, index: usize) -> Result<(), Error> {
@@ -140,49 +118,18 @@ impl CudaProcessor {
         Ok(events[number].record(&self.stream)?)
     }
 
-    fn launch(&self, job: &Job, item: &Launch, scratch: &[usize]) -> Result<(), Error> {
+    fn views(&self, job: &Job) -> FrameViews {
         let slot = &self.slots[job.slot];
         let extent = [self.extent.width, self.extent.height];
         let shared = |index: usize| image_of(slot.images[index].views(), extent);
-        let image = |id: ImageId| match id {
-            ImageId::Color => shared(0),
-            ImageId::Processed => shared(PROCESSED),
-            ImageId::Scratch(index) => {
-                let image = &self.scratch[scratch[index]].1;
-                image_of(&image.views, image.extent)
-            }
-        };
-        let guide = |index: usize| {
-            if job.has_guides {
-                shared(index)
-            } else {
-                Image::default()
-            }
-        };
-        let pass = Pass {
-            source: image(item.source),
-            second: item.second.map(image).unwrap_or_default(),
-            destination: image(item.destination),
-            depth: guide(1),
-            normal: guide(2),
-            albedo: guide(3),
-            motion: guide(4),
-            history: Image::default(),
-            pointer: job.pointer,
-            frame: job.frame.value(),
-            time: job.time,
-            time_delta: job.time_delta,
-        };
-        self.kernels.launch(&self.stream, item, &pass)
-    }
-}
-
-/// An image as a kernel sees it.
-pub(crate) fn image_of(views: &ImageViews, extent: [u32; 2]) -> Image {
-    Image {
-        surface: views.surface,
-        texture: views.texture,
-        extent,
+        FrameViews {
+            color: shared(0),
+            processed: shared(PROCESSED),
+            guides: match job.has_guides {
+                true => [shared(1), shared(2), shared(3), shared(4)],
+                false => [Image::default(); 4],
+            },
+        }
     }
 }
 
@@ -218,7 +165,7 @@ impl Processor for CudaProcessor {
         self.stream.synchronize().during(|| "wait for the chain's stream")?;
         // The old images go first, so that old and new are never in memory together.
         self.slots.clear();
-        self.scratch.clear();
+        self.chain.clear();
         self.extent = extent;
         self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
@@ -239,13 +186,14 @@ impl Processor for CudaProcessor {
                 images,
                 events: Vec::new(),
                 launches: Vec::new(),
+                loaded: None,
                 is_stamped: false,
             });
         }
         Ok(targets)
     }
 
-    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32) {
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32, _plan: &Plan) {
         written
             .iter()
             .fold(Barriers::new(), |barriers, target| {
@@ -263,9 +211,10 @@ impl Processor for CudaProcessor {
 
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {
         self.context.bind_to_thread().during(|| "bind the CUDA context")?;
-        let scratch = self.reserve_scratch(&job.plan)?;
+        let extents = FrameExtents::same([self.extent.width, self.extent.height]);
+        self.slots[job.slot].loaded = Some(self.chain.prepare(&job.plan, extents)?);
+        let (views, frame) = (self.views(&job), job.frame_parameters());
         let stamp = job.slot * STAMPS;
-        let extent = [self.extent.width, self.extent.height];
         let (is_stamped, is_timed) = (job.instrument.has_parts(), job.instrument.has_kernels());
         self.slots[job.slot].launches.clear();
         self.slots[job.slot].is_stamped = is_stamped;
@@ -280,12 +229,12 @@ impl Processor for CudaProcessor {
             self.record_event(job.slot, 0)?;
         }
         let chain = ToolRange::new(GpuWork::Chain.label());
-        for item in &job.plan.launches {
-            let range = ToolRange::new(item.label);
-            self.launch(&job, item, &scratch)?;
+        for (number, item) in job.plan.launches.iter().enumerate() {
+            let range = ToolRange::new(item.label());
+            self.chain.launch(&job.plan, number, extents, &views, &frame)?;
             drop(range);
             if is_timed {
-                let bytes = job.plan.least_bytes(item, extent);
+                let bytes = job.plan.least_bytes(item, extents);
                 let launches = &mut self.slots[job.slot].launches;
                 launches.push((item.effect, item.pass, bytes));
                 let count = launches.len();
@@ -293,6 +242,7 @@ impl Processor for CudaProcessor {
             }
         }
         drop(chain);
+        self.chain.end_frame();
         if is_stamped {
             self.stamp(stamp + 1)?;
         }
@@ -338,6 +288,10 @@ impl Processor for CudaProcessor {
         }
     }
 
+    fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
+        Some(Arc::clone(self.chain.loader()))
+    }
+
     fn withhold_from(&mut self, frame: FrameNumber) {
         self.withheld_from = Some(frame);
     }
@@ -377,8 +331,7 @@ impl Drop for CudaProcessor {
             // To free what a kernel without end still uses would wait for that kernel. The driver frees it at exit.
             tracing::warn!("a kernel does not end: its memory is left to the driver");
             std::mem::forget(std::mem::take(&mut self.slots));
-            std::mem::forget(std::mem::take(&mut self.scratch));
-            std::mem::forget(std::mem::take(&mut self.kernels.functions));
+            self.chain.abandon();
             std::mem::forget(self.stamps.take());
             std::mem::forget(self.semaphores.take());
             std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));

@@ -9,8 +9,8 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
-use crate::kernels::Launch;
-use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
+use crate::kernels::reference::{self, HostGuides, HostImages, HostScratch, MappedImage};
+use crate::kernels::{FrameExtents, Guide, Launch, Plan};
 use crate::scene::Target;
 use crate::timing::clock::Round;
 use crate::timing::{ClockProof, GpuWork, Interval, ProvenBy, ToolRange};
@@ -18,7 +18,7 @@ use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
 use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
 
-use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, KernelLoader, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
 
 /// Runs chains on all cores. Fields in drop order: the thread ends before what it reads and writes goes.
 pub struct HostProcessor {
@@ -35,10 +35,12 @@ struct Slot {
     texels: Arc<Texels>,
 }
 
-/// What the chain reads and writes: mapped buffers of RGBA16F texels, rows without gaps. Whose turn it is, the timelines
+/// What the chain reads and writes: mapped buffers of texels, rows without gaps. Whose turn it is, the timelines
 /// say: the thread's between `rendered` and `processed`, Vulkan's otherwise.
 struct Texels {
     color: Buffer,
+    /// In the order of [`Guide::ALL`].
+    guides: Vec<Buffer>,
     processed: Mutex<Buffer>,
     /// The handle of `processed`, for recording: to take the lock for it would wait for a chain that is under way.
     processed_raw: vk::Buffer,
@@ -132,7 +134,7 @@ impl Processor for HostProcessor {
         self.slots.clear();
         self.extent = extent;
         *lock(&self.worker.shared.times) = vec![ChainTimes::default(); slots];
-        let bytes = u64::from(extent.width) * u64::from(extent.height) * TEXEL_BYTES;
+        let texels = u64::from(extent.width) * u64::from(extent.height);
         for slot in 0..slots {
             let images = SLOT_IMAGES.iter().map(|(name, format, usage)| {
                 let format = format.vulkan();
@@ -143,19 +145,29 @@ impl Processor for HostProcessor {
                 };
                 Image::new(&self.device, description, &format!("{name} of slot {slot}"))
             });
-            let buffer = |name: &str, usage, memory| {
+            let buffer = |name: &str, texel_bytes: u64, usage, memory| {
                 Buffer::new(
                     &self.device,
-                    bytes,
+                    texels * texel_bytes,
                     usage,
                     memory,
                     &format!("{name} texels of slot {slot}"),
                 )
             };
-            let color = buffer("color", vk::BufferUsageFlags::TRANSFER_DST, BufferMemory::ReadBack)?;
-            let processed = buffer("processed", vk::BufferUsageFlags::TRANSFER_SRC, BufferMemory::Upload)?;
+            let read_back = |name: &str, texel_bytes| {
+                buffer(
+                    name,
+                    texel_bytes,
+                    vk::BufferUsageFlags::TRANSFER_DST,
+                    BufferMemory::ReadBack,
+                )
+            };
+            let guides = Guide::ALL.map(|guide| read_back(&format!("{guide:?}"), guide.bytes() as u64));
+            let upload = vk::BufferUsageFlags::TRANSFER_SRC;
+            let processed = buffer("processed", TEXEL_BYTES, upload, BufferMemory::Upload)?;
             let texels = Texels {
-                color,
+                color: read_back("color", TEXEL_BYTES)?,
+                guides: guides.into_iter().collect::<Result<_, _>>()?,
                 processed_raw: processed.raw,
                 processed: Mutex::new(processed),
             };
@@ -176,13 +188,22 @@ impl Processor for HostProcessor {
             .collect())
     }
 
-    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, _written: &[Target], _family: u32) {
-        // No effect's reference reads the guides.
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], _family: u32, plan: &Plan) {
         let Slot { images, texels } = &self.slots[slot];
-        Barriers::new()
-            .scene_to_transfer(images[0].raw)
+        // `color` and the guides that the chain reads, of those that the scene wrote.
+        let guides = plan.guides.iter().map(|guide| *guide as usize);
+        let guides = guides.filter(|guide| guide + 1 < written.len());
+        let guides = guides.map(|guide| (&images[guide + 1], &texels.guides[guide]));
+        let copies: Vec<_> = [(&images[0], &texels.color)].into_iter().chain(guides).collect();
+        copies
+            .iter()
+            .fold(Barriers::new(), |barriers, (image, _)| {
+                barriers.scene_to_transfer(image.raw)
+            })
             .record(&self.device, commands);
-        copy_to_buffer(&self.device, commands, &images[0], &texels.color);
+        for (image, buffer) in copies {
+            copy_to_buffer(&self.device, commands, image, buffer);
+        }
         transfer_to_host(&self.device, commands);
     }
 
@@ -224,6 +245,10 @@ impl Processor for HostProcessor {
 
     fn times(&mut self, slot: usize) -> ChainTimes {
         lock(&self.worker.shared.times)[slot].clone()
+    }
+
+    fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
+        None
     }
 
     fn withhold_from(&mut self, frame: FrameNumber) {
@@ -299,14 +324,12 @@ impl Shared {
         };
         let mut processed = lock(&texels.processed);
         let processed = (processed.bytes_mut(), pitch);
-        let mut images = HostImages::new([extent.width, extent.height], color, processed, scratch).map_err(stopped)?;
-        let parameters = FrameParameters {
-            frame: job.frame.value(),
-            time: job.time,
-            time_delta: job.time_delta,
-            pointer: job.pointer,
-        };
-        let ran = reference::run(&job.plan, &mut images, &parameters).map_err(stopped)?;
+        let extents = FrameExtents::same([extent.width, extent.height]);
+        let mut images = HostImages::new(extents, color, processed, scratch).map_err(stopped)?;
+        if job.has_guides {
+            images = images.with_guides(texels.guides(extent.width));
+        }
+        let ran = reference::run(&job.plan, &mut images, &job.frame_parameters()).map_err(stopped)?;
         let end = host_ns();
         drop(range);
         lock(&self.times)[job.slot] = self.chain_times(job, *extent, [start, end], &ran)?;
@@ -335,7 +358,9 @@ impl Shared {
             effect: launch.effect,
             pass: launch.pass,
             since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
-            bytes: job.plan.least_bytes(launch, [extent.width, extent.height]),
+            bytes: job
+                .plan
+                .least_bytes(launch, FrameExtents::same([extent.width, extent.height])),
         };
         let timed = if job.instrument.has_kernels() { ran } else { &[] };
         Ok(ChainTimes {
@@ -343,6 +368,23 @@ impl Shared {
             chain_ms: Some((end - start) as f64 * 1e-6),
             kernels: job.plan.launches.iter().zip(timed).map(kernel_time).collect(),
         })
+    }
+}
+
+impl Texels {
+    fn guides(&self, width: u32) -> HostGuides<'_> {
+        let image = |guide: Guide| {
+            Some(MappedImage {
+                bytes: self.guides[guide as usize].bytes(),
+                pitch: width as usize * guide.bytes(),
+            })
+        };
+        HostGuides {
+            depth: image(Guide::Depth),
+            normal: image(Guide::Normal),
+            albedo: image(Guide::Albedo),
+            motion: image(Guide::Motion),
+        }
     }
 }
 

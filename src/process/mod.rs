@@ -4,6 +4,7 @@
 //! `processed`; the renderer knows nothing else of it.
 
 mod cuda;
+mod cuda_chain;
 mod cuda_kernels;
 mod host;
 mod host_bandwidth;
@@ -16,11 +17,13 @@ use ash::vk;
 use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::Plan;
+use crate::kernels::reference::FrameParameters;
 use crate::scene::{SceneTargets, Target};
 use crate::timing::{ClockProof, Instrument, Interval};
 use crate::{interop, vulkan};
 
 pub use cuda::CudaProcessor;
+pub use cuda_kernels::{KernelLoader, LoadedEffect};
 pub use host::HostProcessor;
 pub use once::CudaOnce;
 
@@ -117,8 +120,26 @@ pub struct Job {
     pub time_delta: f32,
     /// Where the pointer is, in texels.
     pub pointer: [f32; 2],
+    /// Where it was in the frame before.
+    pub previous_pointer: [f32; 2],
+    /// How far the scene's projection was moved, texels.
+    pub jitter: [f32; 2],
     /// How much is measured.
     pub instrument: Instrument,
+}
+
+impl Job {
+    /// What every launch of the chain is given.
+    fn frame_parameters(&self) -> FrameParameters {
+        FrameParameters {
+            frame: self.frame.value(),
+            time: self.time,
+            time_delta: self.time_delta,
+            pointer: self.pointer,
+            previous_pointer: self.previous_pointer,
+            jitter: self.jitter,
+        }
+    }
 }
 
 /// When a frame's chain ran, and each kernel in it. What was not measured is missing.
@@ -180,9 +201,9 @@ pub trait Processor {
     /// What cannot be shared; no memory.
     fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error>;
 
-    /// Records, at the end of the slot's scene, how what the scene wrote (`color` first) gets to the chain. `family` is the
-    /// queue's.
-    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32);
+    /// Records, at the end of the slot's scene, how what the scene wrote (`color` first) gets to the chain, which is the plan's.
+    /// `family` is the queue's.
+    fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32, plan: &Plan);
 
     /// Records, at the start of the slot's present, how `processed` comes back: readable by compute shaders of a queue of
     /// `family`, in GENERAL.
@@ -196,6 +217,9 @@ pub trait Processor {
 
     /// When the chain of the slot's frame ran. The frame has retired.
     fn times(&mut self, slot: usize) -> ChainTimes;
+
+    /// Who loads kernels, where they are loaded: another thread may have it do so before a frame needs them.
+    fn kernel_loader(&self) -> Option<Arc<KernelLoader>>;
 
     /// From `frame` on, `processed` is not signalled: to test what happens then.
     fn withhold_from(&mut self, frame: FrameNumber);

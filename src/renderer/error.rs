@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::frame::FrameNumber;
+use crate::kernels::Guide;
 use crate::{present, process, vulkan};
 
 /// An error of the frame loop.
@@ -17,6 +18,15 @@ pub enum Error {
     /// Presenting failed.
     #[error(transparent)]
     Present(#[from] present::Error),
+    /// The chain reads a guide that the scene does not write: [`Chain::plan_without_guides`](crate::kernels::Chain) makes one
+    /// that does not.
+    #[error("the chain reads the guide {guide:?}, which the scene {scene} does not write")]
+    MissingGuide {
+        /// The guide.
+        guide: Guide,
+        /// The scene's name.
+        scene: &'static str,
+    },
     /// An earlier frame failed, so the ones after it are not waited for.
     #[error("an earlier frame failed: there are no more frames")]
     Broken,

@@ -107,6 +107,7 @@ impl Renderer {
             pending: VecDeque::new(),
             timelines,
             last_frame: FrameNumber::NONE,
+            last_pointer: None,
             extent: vk::Extent2D::default(),
             settings,
             needs_rebuild: false,
@@ -241,6 +242,11 @@ impl Renderer {
     /// The queue that presents: the scene's under the serial schedule, or where there is no other.
     pub fn present_queue(&self) -> Queue {
         self.present_queue
+    }
+
+    /// Whether the scene writes guides, which some effects need.
+    pub fn has_guides(&self) -> bool {
+        self.scene.writes_guides()
     }
 
     /// The name of the scene.

@@ -101,6 +101,9 @@ pub struct SceneFrame {
     pub time_delta: f32,
     /// Where it is seen from.
     pub camera: Camera,
+    /// How far the picture is moved on the grid of texels, in texels, right and down: for anti-aliasing over frames. `motion` is
+    /// without it.
+    pub jitter: [f32; 2],
 }
 
 /// Something that draws frames.

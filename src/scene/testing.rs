@@ -211,5 +211,6 @@ pub fn frame(number: u64, time: f32) -> SceneFrame {
         time,
         time_delta: 1.0 / 60.0,
         camera: Camera::orbit(time),
+        jitter: [0.0; 2],
     }
 }

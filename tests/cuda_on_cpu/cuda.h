@@ -1,6 +1,7 @@
 // As much of CUDA C++ as the kernels use, for a C++17 compiler on a CPU. One thread runs after the other.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,11 +16,20 @@ struct int2 { int x, y; };
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(8) float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(4) uchar4 { unsigned char x, y, z, w; };
+struct alignas(4) ushort2 { unsigned short x, y; };
 struct alignas(8) ushort4 { unsigned short x, y, z, w; };
 struct uint3 { unsigned x, y, z; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct float3 { float x, y, z; };
 
 inline int2 make_int2(int x, int y) { return {x, y}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z, unsigned short w) {
     return {x, y, z, w};
@@ -27,50 +37,91 @@ inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z
 
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
+inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
-// CUDA's exp2f may be off by 2 ulps (CUDA C++ Programming Guide, mathematical functions); this one always is, up or down
-// by the last bit of its argument. 2^0 is exact, as ex2.approx is defined.
-inline float cuda_exp2f(float x) {
-    float exact = std::exp2(x);
-    if (x == 0 || exact < 1e-30f) return exact;
-    unsigned argument, bits;
-    std::memcpy(&argument, &x, sizeof bits);
+// One thread runs after the other, so nothing can come between.
+template <typename T, typename F>
+T atomically(T* at, F change) {
+    T before = *at;
+    *at = change(before);
+    return before;
+}
+template <typename T, typename U> T atomicAdd(T* at, U value) { return atomically(at, [=](T old) { return T(old + value); }); }
+template <typename T, typename U> T atomicMin(T* at, U value) { return atomically(at, [=](T old) { return T(value) < old ? T(value) : old; }); }
+template <typename T, typename U> T atomicMax(T* at, U value) { return atomically(at, [=](T old) { return old < T(value) ? T(value) : old; }); }
+template <typename T, typename U> T atomicOr(T* at, U value) { return atomically(at, [=](T old) { return T(old | value); }); }
+template <typename T, typename U> T atomicAnd(T* at, U value) { return atomically(at, [=](T old) { return T(old & value); }); }
+template <typename T, typename U> T atomicExch(T* at, U value) { return atomically(at, [=](T) { return T(value); }); }
+template <typename T, typename U, typename V> T atomicCAS(T* at, U expected, V value) {
+    return atomically(at, [=](T old) { return old == T(expected) ? T(value) : old; });
+}
+inline void __threadfence() {}
+
+// CUDA's functions may be off by some ulps (CUDA C++ Programming Guide, mathematical functions); these always are, up or down
+// by the last bit of their argument. Where the exact result is 0 or 1 they have it, as 2^0 is exact in ex2.approx.
+inline float off_by(int ulps, float exact, float argument) {
+    if (exact == 0 || exact == 1 || !std::isfinite(exact) || std::fabs(exact) < 1e-30f) return exact;
+    unsigned argument_bits, bits;
+    std::memcpy(&argument_bits, &argument, sizeof bits);
     std::memcpy(&bits, &exact, sizeof bits);
-    bits += argument & 1 ? 2 : -2;
+    bits += argument_bits & 1 ? ulps : -ulps;
     std::memcpy(&exact, &bits, sizeof bits);
     return exact;
 }
+inline float cuda_exp2f(float x) { return off_by(2, std::exp2(x), x); }
+inline float cuda_expf(float x) { return off_by(1, std::exp(x), x); }
+inline float cuda_logf(float x) { return off_by(1, std::log(x), x); }
+inline float cuda_log2f(float x) { return off_by(1, std::log2(x), x); }
+inline float cuda_powf(float x, float y) { return off_by(4, std::pow(x, y), x); }
+inline float cuda_sinf(float x) { return off_by(2, std::sin(x), x); }
+inline float cuda_cosf(float x) { return off_by(2, std::cos(x), x); }
+inline float cuda_cbrtf(float x) { return off_by(1, std::cbrt(x), x); }
+inline float cuda_rsqrtf(float x) { return off_by(2, 1.0f / std::sqrt(x), x); }
+inline float cuda_atan2f(float y, float x) { return off_by(3, std::atan2(y, x), x); }
 #define exp2f cuda_exp2f
+#define expf cuda_expf
+#define logf cuda_logf
+#define log2f cuda_log2f
+#define powf cuda_powf
+#define sinf cuda_sinf
+#define cosf cuda_cosf
+#define cbrtf cuda_cbrtf
+#define rsqrtf cuda_rsqrtf
+#define atan2f cuda_atan2f
 
 inline uint3 blockIdx, blockDim, threadIdx;
 
 // What a surface object stands for here.
 struct Surface {
-    int width, height;
-    ushort4* texels;
+    int width, height, texel_bytes;
+    char* texels;
 };
 
 using cudaSurfaceObject_t = unsigned long long;
 using cudaTextureObject_t = unsigned long long;
 
 // A position outside would trap on a GPU too.
-inline ushort4& surface_texel(cudaSurfaceObject_t object, int x_bytes, int y) {
+template <typename T>
+T& surface_texel(cudaSurfaceObject_t object, int x_bytes, int y) {
     Surface* surface = reinterpret_cast<Surface*>(object);
-    int x = x_bytes / 8;
-    if (!surface || x_bytes % 8 != 0 || x < 0 || y < 0 || x >= surface->width || y >= surface->height) {
-        std::fprintf(stderr, "surface access at byte %d, row %d is outside\n", x_bytes, y);
+    int size = sizeof(T), x = x_bytes / size;
+    if (!surface || size != surface->texel_bytes || x_bytes % size != 0 || x_bytes < 0 || y < 0 || x >= surface->width ||
+        y >= surface->height) {
+        std::fprintf(stderr, "surface access of %d bytes at byte %d, row %d is outside\n", size, x_bytes, y);
         std::abort();
     }
-    return surface->texels[y * surface->width + x];
+    return reinterpret_cast<T*>(surface->texels)[size_t(y) * surface->width + x];
 }
 
 template <typename T>
 T surf2Dread(cudaSurfaceObject_t object, int x_bytes, int y) {
-    return surface_texel(object, x_bytes, y);
+    return surface_texel<T>(object, x_bytes, y);
 }
 
-inline void surf2Dwrite(ushort4 value, cudaSurfaceObject_t object, int x_bytes, int y) {
-    surface_texel(object, x_bytes, y) = value;
+template <typename T>
+void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
+    surface_texel<T>(object, x_bytes, y) = value;
 }
 
 inline float half_to_float(unsigned short bits) {

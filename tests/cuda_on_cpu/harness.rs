@@ -1,7 +1,10 @@
 //! Compiles CUDA sources with g++ against `cuda.h`, and runs plans with them.
 
 use half::f16;
-use handover::kernels::{Catalogue, Effect, ImageId, Plan};
+use handover::kernels::reference::FrameParameters;
+use handover::kernels::{BufferId, Effect, FrameExtents, Guide, ImageId, KeptId, Plan, State, TestGuides};
+use rayon::prelude::*;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,84 +21,59 @@ pub struct Unit<'a> {
 pub struct Program {
     folder: TempDir,
     path: PathBuf,
-    /// By unit, where its kernels begin.
-    first_kernel: Vec<usize>,
+    /// By unit: its chunk, and where in that its kernels begin.
+    first_kernel: Vec<[usize; 2]>,
 }
 
-/// A frame to compute.
+/// Frames to compute, one after the other.
 pub struct Job {
     pub unit: usize,
     pub plan: Plan,
-    pub extent: [u32; 2],
-    pub color: Vec<[f16; 4]>,
-    pub frame: u32,
+    pub extents: FrameExtents,
+    pub frames: Vec<Frame>,
 }
+
+/// What one frame is given.
+pub struct Frame {
+    pub color: Vec<[f16; 4]>,
+    pub guides: TestGuides,
+    pub parameters: FrameParameters,
+}
+
+/// Units compiled together: enough that the header is not most of the work, few enough that all cores have some.
+const UNITS_A_CHUNK: usize = 12;
 
 impl Program {
     pub fn compile(units: &[Unit]) -> Self {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut includes = String::new();
-        let mut table = String::from("static const Kernel kernels[] = {\n");
         let mut first_kernel = Vec::new();
-        let mut count = 0;
-        for (index, unit) in units.iter().enumerate() {
-            first_kernel.push(count);
-            let file = folder.path().join(format!("unit_{index}.cu"));
-            // One unit's kernels may have the names of another's: that needs C++ linkage.
-            fs::write(&file, unit.code.replace("extern \"C\"", "")).expect("writes a unit");
-            writeln!(
-                includes,
-                "namespace unit_{index} {{\n#include \"{}\"\n}}",
-                file.display()
-            )
-            .expect("a string");
-            let parameters = parameter_struct(unit.effect);
-            for pass in &unit.effect.passes {
-                let entry = format!("unit_{index}::{}", pass.entry);
-                let scope = if parameters == "NoParameters" {
-                    String::new()
-                } else {
-                    format!("unit_{index}::")
-                };
-                writeln!(
-                    table,
-                    "[](const Pass& p, const void* q) {{ {entry}(p, *static_cast<const {scope}{parameters}*>(q)); }},"
-                )
-                .expect("a string");
-                count += 1;
-            }
+        let mut table = String::new();
+        let mut names = Vec::new();
+        for (chunk, members) in units.chunks(UNITS_A_CHUNK).enumerate() {
+            let first_unit = chunk * UNITS_A_CHUNK;
+            let source = chunk_source(folder.path(), chunk, first_unit, members, &mut first_kernel);
+            fs::write(folder.path().join(format!("chunk_{chunk}.cpp")), source).expect("writes a chunk");
+            writeln!(table, "extern const Kernel chunk_{chunk}[];").expect("a string");
+            names.push(format!("chunk_{chunk}"));
         }
-        fs::write(folder.path().join("kernels.inc"), format!("{includes}{table}}};\n")).expect("writes the table");
+        writeln!(table, "static const Kernel* const chunks[] = {{{}}};", names.join(", ")).expect("a string");
+        fs::write(folder.path().join("chunks.inc"), table).expect("writes the table");
+
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda_on_cpu");
+        let sources = names.iter().map(|name| folder.path().join(format!("{name}.cpp")));
+        let sources: Vec<PathBuf> = sources.chain([here.join("main.cpp")]).collect();
+        sources
+            .par_iter()
+            .for_each(|source| compiler(folder.path(), &["-c".as_ref(), source.as_os_str()]));
         let path = folder.path().join("program");
-        let output = Command::new("g++")
-            // As the kernels' own --fmad=false: nothing is contracted but what says fmaf.
-            .args([
-                "-std=c++17",
-                "-O1",
-                "-ffp-contract=off",
-                "-Wall",
-                "-Werror",
-                "-Wno-unknown-pragmas",
-            ])
-            .arg("-I")
-            .arg(here.join("tests/cuda_on_cpu"))
-            .arg("-I")
-            .arg(here.join("kernels"))
-            .arg("-I")
-            .arg(folder.path())
-            .arg(here.join("tests/cuda_on_cpu/main.cpp"))
-            .arg("-o")
-            .arg(&path)
-            .output()
-            .unwrap_or_else(|error| {
-                panic!("g++ is needed to run the kernels on the CPU (apt-get install g++): {error}")
-            });
-        assert!(
-            output.status.success(),
-            "g++: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let objects = names.iter().map(String::as_str).chain(["main"]);
+        let objects: Vec<PathBuf> = objects.map(|name| folder.path().join(format!("{name}.o"))).collect();
+        let link = ["-o".as_ref(), path.as_os_str()];
+        let arguments: Vec<&OsStr> = link
+            .into_iter()
+            .chain(objects.iter().map(|object| object.as_os_str()))
+            .collect();
+        compiler(folder.path(), &arguments);
         Self {
             folder,
             path,
@@ -103,10 +81,10 @@ impl Program {
         }
     }
 
-    /// The processed image of each job.
-    pub fn run(&self, catalogue: &Catalogue, jobs: &[Job]) -> Vec<Vec<[f16; 4]>> {
+    /// The processed image of each job's last frame.
+    pub fn run(&self, jobs: &[Job]) -> Vec<Vec<[f16; 4]>> {
         let input = self.folder.path().join("jobs");
-        let bytes: Vec<u8> = jobs.iter().flat_map(|job| self.encode(catalogue, job)).collect();
+        let bytes: Vec<u8> = jobs.iter().flat_map(|job| self.encode(job)).collect();
         fs::write(&input, bytes).expect("writes the jobs");
         let output = Command::new(&self.path)
             .stdin(File::open(&input).expect("opens the jobs"))
@@ -120,48 +98,219 @@ impl Program {
         );
         let mut rest = output.stdout.as_slice();
         let images = jobs.iter().map(|job| {
-            let (image, after) = rest.split_at(job.color.len() * 8);
+            let [width, height] = job.extents.display.map(|length| length as usize);
+            let (image, after) = rest.split_at(width * height * 8);
             rest = after;
             image.chunks(8).map(bytemuck::pod_read_unaligned).collect()
         });
         images.collect()
     }
 
-    fn encode(&self, catalogue: &Catalogue, job: &Job) -> Vec<u8> {
-        let scratch_count = job.plan.scratch.len();
-        let place = |image: ImageId| match image {
-            ImageId::Color => 0,
-            ImageId::Scratch(index) => index + 1,
-            ImageId::Processed => scratch_count + 1,
-        };
+    fn encode(&self, job: &Job) -> Vec<u8> {
+        let places = Places::new(&job.plan);
         let mut bytes = Vec::new();
-        fn number(bytes: &mut Vec<u8>, value: u32) {
-            bytes.extend(value.to_le_bytes());
-        }
-        number(&mut bytes, scratch_count as u32 + 2);
-        let scratch = (0..scratch_count).map(ImageId::Scratch);
-        for image in [ImageId::Color].into_iter().chain(scratch).chain([ImageId::Processed]) {
-            for length in job.plan.extent_of(image, job.extent) {
-                number(&mut bytes, length);
+        let mut number = |value: u64| bytes.extend(u32::try_from(value).expect("32 bits").to_le_bytes());
+        number(places.images.len() as u64 + GUIDES as u64);
+        for (index, image) in places.images.iter().enumerate() {
+            let mut surface = |[width, height]: [u32; 2], texel_bytes| {
+                [width.into(), height.into(), texel_bytes]
+                    .into_iter()
+                    .for_each(&mut number);
+            };
+            surface(
+                job.plan.extent_of(*image, job.extents),
+                job.plan.format_of(*image).bytes(),
+            );
+            if index == 0 {
+                for guide in Guide::ALL {
+                    surface(job.extents.scene, guide.bytes() as u64);
+                }
             }
         }
-        bytes.extend_from_slice(bytemuck::cast_slice(&job.color));
-        number(&mut bytes, job.frame);
-        number(&mut bytes, job.plan.launches.len() as u32);
-        for launch in &job.plan.launches {
-            let block = catalogue.effects()[launch.effect].passes[launch.pass].block;
-            number(&mut bytes, (self.first_kernel[job.unit] + launch.pass) as u32);
-            number(&mut bytes, place(launch.source) as u32);
-            number(&mut bytes, launch.second.map_or(u32::MAX, |image| place(image) as u32));
-            number(&mut bytes, place(launch.destination) as u32);
-            for threads in block {
-                number(&mut bytes, threads);
-            }
-            number(&mut bytes, launch.parameters.len() as u32);
-            bytes.extend(&launch.parameters);
+        number(places.buffers.len() as u64);
+        places
+            .buffers
+            .iter()
+            .for_each(|buffer| number(job.plan.bytes_of(*buffer, job.extents)));
+        number(job.frames.len() as u64);
+        for (kept_frames, frame) in job.frames.iter().enumerate() {
+            self.encode_frame(job, &places, kept_frames, frame, &mut bytes);
         }
         bytes
     }
+
+    fn encode_frame(&self, job: &Job, places: &Places, kept_frames: usize, frame: &Frame, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(bytemuck::cast_slice(&frame.color));
+        for guide in Guide::ALL {
+            bytes.extend_from_slice(frame.guides.bytes(guide));
+        }
+        let FrameParameters {
+            frame,
+            time,
+            time_delta,
+            pointer,
+            previous_pointer,
+            jitter,
+        } = frame.parameters;
+        bytes.extend((frame as u32).to_le_bytes());
+        let reals = [[time, time_delta], pointer, previous_pointer, jitter];
+        bytes.extend_from_slice(bytemuck::cast_slice(reals.as_flattened()));
+        let mut number = |value: usize| bytes.extend((value as u32).to_le_bytes());
+        number(job.plan.launches.len());
+        for launch in &job.plan.launches {
+            let description = launch.description();
+            let [chunk, first] = self.first_kernel[job.unit];
+            [chunk, first + launch.pass].into_iter().for_each(&mut number);
+            for image in launch.sources.into_iter().chain([launch.destination]) {
+                number(image.map_or(usize::MAX, |image| places.image(image, kept_frames)));
+            }
+            for buffer in launch.buffers {
+                number(buffer.map_or(usize::MAX, |buffer| places.buffer(buffer, kept_frames)));
+            }
+            number(launch.zeroes.len());
+            launch.zeroes.iter().copied().for_each(&mut number);
+            let threads = job.plan.threads_of(launch, job.extents);
+            threads
+                .into_iter()
+                .chain(description.block)
+                .for_each(|count| number(count as usize));
+            number(if launch.state.is_some() { kept_frames } else { 0 });
+            number(description.index as usize);
+            number(launch.parameters.len());
+            for word in launch.parameters.chunks(4) {
+                number(u32::from_le_bytes(word.try_into().expect("four bytes")) as usize);
+            }
+        }
+    }
+}
+
+/// Guides follow the scene.
+const GUIDES: usize = Guide::ALL.len();
+
+/// What stands where: the scene first, the processed image last.
+struct Places {
+    images: Vec<ImageId>,
+    buffers: Vec<BufferId>,
+}
+
+impl Places {
+    fn new(plan: &Plan) -> Self {
+        let kept = |count: fn(&State) -> usize| {
+            let states = plan.states.iter().enumerate();
+            states.flat_map(move |(state, kept)| {
+                (0..count(kept)).flat_map(move |index| [false, true].map(|previous| KeptId { state, index, previous }))
+            })
+        };
+        let own = (0..plan.scratch.len()).map(ImageId::Scratch);
+        let own = own.chain(kept(|state| state.images.len()).map(ImageId::Kept));
+        let buffers = (0..plan.buffers.len()).map(BufferId::Scratch);
+        Self {
+            images: [ImageId::Color]
+                .into_iter()
+                .chain(own)
+                .chain([ImageId::Processed])
+                .collect(),
+            buffers: buffers
+                .chain(kept(|state| state.buffers.len()).map(BufferId::Kept))
+                .collect(),
+        }
+    }
+
+    fn image(&self, image: ImageId, frame: usize) -> usize {
+        let image = match image {
+            ImageId::Kept(kept) => ImageId::Kept(at(kept, frame)),
+            other => other,
+        };
+        let place = self
+            .images
+            .iter()
+            .position(|other| *other == image)
+            .expect("an image of the plan");
+        if place == 0 { 0 } else { place + GUIDES }
+    }
+
+    fn buffer(&self, buffer: BufferId, frame: usize) -> usize {
+        let buffer = match buffer {
+            BufferId::Kept(kept) => BufferId::Kept(at(kept, frame)),
+            other => other,
+        };
+        self.buffers
+            .iter()
+            .position(|other| *other == buffer)
+            .expect("a buffer of the plan")
+    }
+}
+
+/// The two of what is kept change places from frame to frame.
+fn at(kept: KeptId, frame: usize) -> KeptId {
+    KeptId {
+        previous: kept.previous != (frame % 2 == 1),
+        ..kept
+    }
+}
+
+/// A chunk's units, each in a namespace of its own, and the table of their kernels.
+fn chunk_source(folder: &Path, chunk: usize, first: usize, units: &[Unit], places: &mut Vec<[usize; 2]>) -> String {
+    let mut source = String::from(
+        "#include \"cuda.h\"\n#include \"handover.cuh\"\nusing Kernel = void (*)(const Pass&, const void*);\n",
+    );
+    let mut table = format!("extern const Kernel chunk_{chunk}[];\nconst Kernel chunk_{chunk}[] = {{\n");
+    let mut count = 0;
+    for (index, unit) in (first..).zip(units) {
+        places.push([chunk, count]);
+        let file = folder.join(format!("unit_{index}.cu"));
+        // One unit's kernels may have the names of another's: that needs C++ linkage. What a unit includes besides the header
+        // is its own as well.
+        let code = unit.code.replace("extern \"C\"", "").replace("#pragma once", "");
+        fs::write(&file, code).expect("writes a unit");
+        writeln!(source, "namespace unit_{index} {{\n#include \"{}\"\n}}", file.display()).expect("a string");
+        let parameters = parameter_struct(unit.effect);
+        for pass in &unit.effect.passes {
+            let entry = format!("unit_{index}::{}", pass.entry);
+            let scope = match parameters.as_str() {
+                "NoParameters" => String::new(),
+                _ => format!("unit_{index}::"),
+            };
+            writeln!(
+                table,
+                "[](const Pass& p, const void* q) {{ {entry}(p, *static_cast<const {scope}{parameters}*>(q)); }},"
+            )
+            .expect("a string");
+            count += 1;
+        }
+    }
+    format!("{source}{table}}};\n")
+}
+
+/// Runs g++ in a folder.
+fn compiler(folder: &Path, arguments: &[&OsStr]) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("g++")
+        // As the kernels' own --fmad=false: nothing is contracted but what says fmaf.
+        .args([
+            "-std=c++17",
+            "-O1",
+            "-ffp-contract=off",
+            "-Wall",
+            "-Werror",
+            "-Wno-unknown-pragmas",
+            "-Wno-unused-function",
+        ])
+        .arg("-I")
+        .arg(here.join("tests/cuda_on_cpu"))
+        .arg("-I")
+        .arg(here.join("kernels"))
+        .arg("-I")
+        .arg(folder)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap_or_else(|error| panic!("g++ is needed to run the kernels on the CPU (apt-get install g++): {error}"));
+    assert!(
+        output.status.success(),
+        "g++: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// `chromatic_aberration` has `ChromaticAberrationParameters`.

@@ -1,56 +1,96 @@
-// Runs launches of kernels that were compiled for the CPU. Standard input: jobs, each a frame with its launches;
-// standard output: the last image of each. All numbers are 32 bits, little-endian.
+// Runs launches of kernels that were compiled for the CPU. Standard input: jobs, each some frames with their launches;
+// standard output: the last image of each job's last frame. All numbers are 32 bits, little-endian.
 #include "cuda.h"
 
 #include "handover.cuh"
 
 #include <vector>
 
-// The kernels, and `kernels`: a function for each that takes a Pass and a parameter struct.
+// The kernels by chunk: a function for each that takes a Pass and a parameter struct.
 using Kernel = void (*)(const Pass&, const void*);
-#include "kernels.inc"
+#include "chunks.inc"
 
-static bool read(void* to, size_t size) { return std::fread(to, 1, size, stdin) == size; }
+static void read(void* to, size_t size) {
+    if (size && std::fread(to, 1, size, stdin) != size) std::exit(2);
+}
 
-static unsigned read_number() {
+static unsigned number() {
     unsigned value;
-    if (!read(&value, sizeof value)) std::exit(2);
+    read(&value, sizeof value);
     return value;
 }
 
+static float real() {
+    float value;
+    read(&value, sizeof value);
+    return value;
+}
+
+// Images given in each frame: the scene and its guides.
+constexpr unsigned given = 5;
+
 int main() {
     unsigned image_count;
-    while (read(&image_count, sizeof image_count)) {
-        // Image 0 is given; the last one is the result. What is not written stays NaN, which no kernel stores.
-        std::vector<std::vector<ushort4>> texels(image_count);
+    while (std::fread(&image_count, sizeof image_count, 1, stdin) == 1) {
+        // What is not written stays 0xff: NaN, which no kernel stores.
+        std::vector<std::vector<char>> texels(image_count);
         std::vector<Surface> surfaces(image_count);
         std::vector<Image> images(image_count);
         for (unsigned i = 0; i < image_count; ++i) {
-            unsigned width = read_number(), height = read_number();
-            texels[i].assign(width * height, make_ushort4(0x7e55, 0x7e55, 0x7e55, 0x7e55));
-            surfaces[i] = {int(width), int(height), texels[i].data()};
+            unsigned width = number(), height = number(), texel_bytes = number();
+            texels[i].assign(size_t(width) * height * texel_bytes, char(0xff));
+            surfaces[i] = {int(width), int(height), int(texel_bytes), texels[i].data()};
             images[i] = {reinterpret_cast<unsigned long long>(&surfaces[i]), 0, {width, height}};
         }
-        if (!read(texels[0].data(), texels[0].size() * sizeof(ushort4))) return 2;
-        unsigned frame = read_number(), launch_count = read_number();
-        for (unsigned i = 0; i < launch_count; ++i) {
-            unsigned kernel = read_number(), source = read_number(), second = read_number();
-            unsigned destination = read_number();
-            blockDim = {read_number(), read_number(), 1};
-            std::vector<char> parameters(read_number());
-            if (!read(parameters.data(), parameters.size())) return 2;
-            Pass pass = {};
-            pass.source = images.at(source);
-            if (second != ~0u) pass.second = images.at(second);
-            pass.destination = images.at(destination);
-            pass.frame = frame;
-            uint2 extent = pass.destination.extent;
-            for (blockIdx.y = 0; blockIdx.y * blockDim.y < extent.y; ++blockIdx.y)
-                for (blockIdx.x = 0; blockIdx.x * blockDim.x < extent.x; ++blockIdx.x)
-                    for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)
-                        for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x)
-                            kernels[kernel](pass, parameters.data());
+        std::vector<std::vector<uint4>> memory(number());
+        std::vector<Buffer> buffers(memory.size());
+        for (size_t i = 0; i < memory.size(); ++i) {
+            unsigned size = number();
+            memory[i].assign((size + 15) / 16, {~0u, ~0u, ~0u, ~0u});
+            buffers[i] = {reinterpret_cast<unsigned long long>(memory[i].data()), size};
         }
-        std::fwrite(texels.back().data(), sizeof(ushort4), texels.back().size(), stdout);
+        for (unsigned frames = number(); frames > 0; --frames) {
+            for (unsigned i = 0; i < given; ++i) read(texels[i].data(), texels[i].size());
+            Pass common = {};
+            common.depth = images[1];
+            common.normal = images[2];
+            common.albedo = images[3];
+            common.motion = images[4];
+            common.frame = number();
+            common.time = real();
+            common.time_delta = real();
+            for (float* at : {&common.pointer.x, &common.pointer.y, &common.previous_pointer.x,
+                              &common.previous_pointer.y, &common.jitter.x, &common.jitter.y})
+                *at = real();
+            for (unsigned launches = number(); launches > 0; --launches) {
+                Pass pass = common;
+                Kernel kernel = chunks[number()][number()];
+                for (Image* image : {&pass.source, &pass.second, &pass.third, &pass.destination}) {
+                    unsigned index = number();
+                    if (index != ~0u) *image = images.at(index);
+                }
+                for (Buffer& buffer : pass.buffers) {
+                    unsigned index = number();
+                    if (index != ~0u) buffer = buffers.at(index);
+                }
+                for (unsigned zeroes = number(); zeroes > 0; --zeroes) {
+                    std::vector<uint4>& words = memory.at(number());
+                    std::fill(words.begin(), words.end(), uint4{0, 0, 0, 0});
+                }
+                unsigned width = number(), height = number();
+                blockDim = {number(), number(), 1};
+                pass.kept_frames = number();
+                pass.index = number();
+                // Aligned as a struct of floats and integers.
+                std::vector<unsigned> parameters(number() / 4);
+                read(parameters.data(), parameters.size() * 4);
+                for (blockIdx.y = 0; blockIdx.y * blockDim.y < height; ++blockIdx.y)
+                    for (blockIdx.x = 0; blockIdx.x * blockDim.x < width; ++blockIdx.x)
+                        for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)
+                            for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x)
+                                kernel(pass, parameters.data());
+            }
+        }
+        std::fwrite(texels.back().data(), 1, texels.back().size(), stdout);
     }
 }

@@ -6,9 +6,11 @@ mod harness;
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
 use handover::kernels::{
-    BrokenPixels, Chain, Comparison, Effect, Parameter, ParameterType, catalogue, compare, random_image,
+    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, TestGuides, catalogue, compare,
+    random_image,
 };
-use harness::{Job, Program, Unit};
+use harness::{Frame, Job, Program, Unit};
+use rayon::prelude::*;
 
 const EXTENTS: [[u32; 2]; 5] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2]];
 
@@ -50,16 +52,28 @@ fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
                 .set(&format!("{}.{}", effect.name, parameter.name), value)
                 .expect("in range");
         }
-        for extent in EXTENTS {
+        let plan = chain.plan();
+        let frames = if plan.states.is_empty() { 1 } else { 3 };
+        for display in EXTENTS {
+            let scene = display.map(|length| {
+                if effect.upscales {
+                    (2 * length).div_ceil(3)
+                } else {
+                    length
+                }
+            });
             for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
-                let frame = jobs.len() as u32 + 1;
-                let color = random_image(u64::from(frame), extent, broken);
+                let first = jobs.len() as u64 + 1;
+                let frames = (first..first + frames).map(|frame| Frame {
+                    color: random_image(frame, scene, broken),
+                    guides: TestGuides::random(frame, scene),
+                    parameters: parameters(frame),
+                });
                 jobs.push(Job {
                     unit,
-                    plan: chain.plan(),
-                    extent,
-                    color,
-                    frame,
+                    plan: plan.clone(),
+                    extents: FrameExtents { scene, display },
+                    frames: frames.collect(),
                 });
             }
         }
@@ -67,29 +81,42 @@ fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
     jobs
 }
 
+fn parameters(frame: u64) -> FrameParameters {
+    let place = frame as f32;
+    FrameParameters {
+        frame,
+        time: 0.25 * place,
+        time_delta: 1.0 / 64.0,
+        pointer: [place % 19.0, place % 7.0],
+        previous_pointer: [(place - 1.0) % 19.0, (place - 1.0) % 7.0],
+        jitter: [0.25, -0.375],
+    }
+}
+
+/// The last frame's image.
 fn reference(job: &Job) -> Vec<[f16; 4]> {
-    let mut processed = vec![[f16::ZERO; 4]; job.color.len()];
-    let pitch = job.extent[0] as usize * 8;
+    let [width, height] = job.extents.display.map(|length| length as usize);
+    let mut processed = vec![[f16::ZERO; 4]; width * height];
     let mut scratch = HostScratch::default();
-    let color = MappedImage {
-        bytes: bytemuck::cast_slice(&job.color),
-        pitch,
-    };
-    let out = (bytemuck::cast_slice_mut(&mut processed), pitch);
-    let mut images = HostImages::new(job.extent, color, out, &mut scratch).expect("images fit");
-    let frame = FrameParameters {
-        frame: u64::from(job.frame),
-        ..Default::default()
-    };
-    run(&job.plan, &mut images, &frame).expect("has a reference");
+    for frame in &job.frames {
+        let color = MappedImage {
+            bytes: bytemuck::cast_slice(&frame.color),
+            pitch: job.extents.scene[0] as usize * 8,
+        };
+        let out = (bytemuck::cast_slice_mut(&mut processed), width * 8);
+        let images = HostImages::new(job.extents, color, out, &mut scratch).expect("images fit");
+        let mut images = images.with_guides(frame.guides.host());
+        run(&job.plan, &mut images, &frame.parameters).expect("has a reference");
+    }
     processed
 }
 
 /// Compares each job's image with the reference's.
 fn comparisons(effect: &Effect, jobs: &[Job], images: &[Vec<[f16; 4]>]) -> Vec<Comparison> {
-    let compare_one =
-        |(job, image): (&Job, &Vec<[f16; 4]>)| compare(&reference(job), image, job.extent[0], &effect.tolerance);
-    jobs.iter().zip(images).map(compare_one).collect()
+    let compare_one = |(job, image): (&Job, &Vec<[f16; 4]>)| {
+        compare(&reference(job), image, job.extents.display[0], &effect.tolerance)
+    };
+    jobs.par_iter().zip(images).map(compare_one).collect()
 }
 
 #[test]
@@ -106,7 +133,7 @@ fn every_kernel_equals_its_reference() {
     let mut failures = Vec::new();
     for (unit, effect) in effects.iter().enumerate() {
         let jobs = jobs(effect, unit);
-        let comparisons = comparisons(effect, &jobs, &program.run(catalogue(), &jobs));
+        let comparisons = comparisons(effect, &jobs, &program.run(&jobs));
         let allowed = comparisons
             .iter()
             .filter_map(|comparison| comparison.worst)
@@ -130,10 +157,10 @@ fn every_kernel_equals_its_reference() {
                 format!("{}={value} ", parameter.name)
             });
             let settings: String = settings.collect();
-            let [width, height] = job.extent;
+            let [width, height] = job.extents.display;
             failures.push(format!(
                 "{} {settings}{width}x{height} frame {}: {} channels, {worst}",
-                effect.name, job.frame, comparison.failures
+                effect.name, job.frames[0].parameters.frame, comparison.failures
             ));
         }
     }
@@ -216,7 +243,7 @@ fn a_broken_kernel_is_found_out() {
     for (unit, label) in labels.iter().enumerate() {
         let effect = units[unit].effect;
         let jobs = jobs(effect, unit);
-        let found = comparisons(effect, &jobs, &program.run(catalogue(), &jobs));
+        let found = comparisons(effect, &jobs, &program.run(&jobs));
         if found.iter().all(Comparison::passes) {
             unnoticed.push(label.as_str());
         }

@@ -10,6 +10,7 @@ use fastrand::Rng;
 use crate::bench::{Case, Results, Round};
 use crate::kernels::{Chain, Plan, catalogue};
 use crate::renderer::{Renderer, Settings, View};
+use crate::scene::none::NoScene;
 use crate::scene::{Camera, SceneFrame};
 use crate::timing::FrameRecord;
 use crate::timing::statistics::{percentile, sorted};
@@ -100,7 +101,11 @@ impl<'a> Measurement<'a> {
         }
         let plan = |case: &Case| {
             let chain = chains.iter().find(|chain| names(chain) == case.chain);
-            Arc::new(chain.expect("cases are made from the chains").plan())
+            let chain = chain.expect("cases are made from the chains");
+            Arc::new(match case.scene.as_str() {
+                NoScene::NAME => chain.plan_without_guides(),
+                _ => chain.plan(),
+            })
         };
         Ok(Self {
             alive: Vec::new(),
@@ -203,6 +208,7 @@ impl<'a> Measurement<'a> {
                 time: 0.0,
                 time_delta: 0.0,
                 camera: Camera::default(),
+                jitter: [0.0; 2],
             },
             plan: Arc::clone(&self.plans[case]),
             pointer: [0.0; 2],

@@ -1,7 +1,7 @@
-//! The images of a frame in host memory: mapped ones with a row pitch, and scratch of our own.
+//! The images of a frame in host memory: mapped, with a row pitch.
 
-use super::Texel;
-use half::f16;
+use super::HostScratch;
+use crate::kernels::FrameExtents;
 
 /// Bytes of an RGBA16F texel.
 pub(super) const TEXEL_SIZE: usize = 8;
@@ -31,21 +31,12 @@ pub struct HostGuides<'a> {
 /// The images a plan runs on.
 #[derive(Debug)]
 pub struct HostImages<'a> {
-    pub(super) extent: [u32; 2],
+    pub(super) extents: FrameExtents,
     pub(super) color: MappedImage<'a>,
     pub(super) processed: &'a mut [u8],
     pub(super) processed_pitch: usize,
     pub(super) guides: HostGuides<'a>,
     pub(super) scratch: &'a mut HostScratch,
-}
-
-/// The chain's own images and the float copies of what is read. Keep it between frames: it grows to what is needed and
-/// is not allocated again.
-#[derive(Debug, Default)]
-pub struct HostScratch {
-    pub(super) images: Vec<Vec<f16>>,
-    pub(super) source: Vec<Texel>,
-    pub(super) second: Vec<Texel>,
 }
 
 /// Memory that does not hold the image it is said to hold.
@@ -82,18 +73,20 @@ pub enum HostImageError {
 impl<'a> HostImages<'a> {
     /// Images of RGBA16F texels. `color` is read; `processed` is written, its padding left alone. Pitches in bytes.
     pub fn new(
-        extent: [u32; 2],
+        extents: FrameExtents,
         color: MappedImage<'a>,
         (processed, processed_pitch): (&'a mut [u8], usize),
         scratch: &'a mut HostScratch,
     ) -> Result<Self, HostImageError> {
-        if extent.contains(&0) {
-            return Err(HostImageError::Empty(extent[0], extent[1]));
+        for extent in [extents.scene, extents.display] {
+            if extent.contains(&0) {
+                return Err(HostImageError::Empty(extent[0], extent[1]));
+            }
         }
-        check("color", extent, color.bytes, color.pitch)?;
-        check("processed", extent, processed, processed_pitch)?;
+        check("color", extents.scene, color.bytes, color.pitch)?;
+        check("processed", extents.display, processed, processed_pitch)?;
         Ok(Self {
-            extent,
+            extents,
             color,
             processed,
             processed_pitch,

@@ -6,6 +6,7 @@ mod chromatic_aberration;
 mod exposure;
 mod gaussian;
 mod host_images;
+mod host_memory;
 mod run;
 mod sharpen;
 mod sobel;
@@ -14,8 +15,9 @@ mod test_images;
 mod tonemap;
 mod vignette;
 
-pub use host_images::{HostGuides, HostImageError, HostImages, HostScratch, MappedImage};
-pub use run::{MissingReference, run};
+pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
+pub use host_memory::HostScratch;
+pub use run::{RunError, run};
 
 /// What a frame gives every launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,8 +28,12 @@ pub struct FrameParameters {
     pub time: f32,
     /// Time since the previous frame, s.
     pub time_delta: f32,
-    /// Pointer position, pixels.
+    /// Pointer position, texels of what is shown.
     pub pointer: [f32; 2],
+    /// The same in the frame before.
+    pub previous_pointer: [f32; 2],
+    /// How far the scene's projection was moved, texels of the scene.
+    pub jitter: [f32; 2],
 }
 
 /// An RGBA texel in float.
@@ -43,6 +49,17 @@ pub struct FloatImage<'a> {
 }
 
 impl<'a> FloatImage<'a> {
+    /// No image.
+    pub const NONE: Self = Self {
+        texels: &[],
+        extent: [0; 2],
+    };
+
+    /// A texel; positions outside are clamped to the edge.
+    pub fn at(&self, x: i64, y: i64) -> Texel {
+        self.row(y)[x.clamp(0, i64::from(self.extent[0]) - 1) as usize]
+    }
+
     /// A row; rows outside are clamped to the edge.
     pub fn row(&self, y: i64) -> &'a [Texel] {
         let [width, height] = self.extent.map(|length| length as usize);
@@ -51,21 +68,42 @@ impl<'a> FloatImage<'a> {
     }
 }
 
-/// One launch as a reference sees it.
+/// One launch as a reference sees it. Images that a pass has not are [`FloatImage::NONE`].
 #[derive(Clone, Copy, Debug)]
 pub struct ReferencePass<'a> {
     /// What it reads.
     pub source: FloatImage<'a>,
     /// What it reads besides, if anything.
     pub second: Option<FloatImage<'a>>,
-    /// The extent of what it writes, texels.
+    /// And the third.
+    pub third: Option<FloatImage<'a>>,
+    /// The extent of what it writes, texels; of a pass without a destination, its threads.
     pub extent: [u32; 2],
     /// The effect's parameter struct.
     pub parameters: &'a [u8],
     /// What the frame gives.
     pub frame: FrameParameters,
-    /// The scene's guides, where there are any.
-    pub guides: HostGuides<'a>,
+    /// The scene's guides, those that the plan reads.
+    pub guides: Guides<'a>,
+    /// The pass's buffers; those that it has not are empty. Aligned to 8 bytes.
+    pub buffers: [&'a [u8]; 4],
+    /// As `Pass::kept_frames`.
+    pub kept_frames: u32,
+    /// The pass's own.
+    pub index: u32,
+}
+
+/// The scene's guides as a reference sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Guides<'a> {
+    /// x: metres.
+    pub depth: FloatImage<'a>,
+    /// xyz: world space.
+    pub normal: FloatImage<'a>,
+    /// rgba: linear, 0 to 1.
+    pub albedo: FloatImage<'a>,
+    /// xy: texels from this frame to the previous one.
+    pub motion: FloatImage<'a>,
 }
 
 impl ReferencePass<'_> {
@@ -78,7 +116,11 @@ impl ReferencePass<'_> {
 /// Computes one row of the destination.
 pub type RowFn = fn(&ReferencePass, y: u32, out: &mut [Texel]);
 
-/// How a kernel's reference reads and writes.
+/// Computes a whole pass: the destination's texels, row after row (none without a destination), and its buffers, which are
+/// empty in [`ReferencePass::buffers`].
+pub type WholeFn = fn(&ReferencePass, out: &mut [Texel], buffers: [&mut [u8]; 4]);
+
+/// How a kernel's reference reads and writes. Images of floats are read and written as they are by all.
 #[derive(Clone, Copy, Debug)]
 pub enum Reference {
     /// The source's bits, unchanged.
@@ -87,6 +129,8 @@ pub enum Reference {
     Stored(RowFn),
     /// Light: read by [`light`], limited by it again before it is rounded to half.
     Light(RowFn),
+    /// As `Light`, for what is not done row by row, or writes buffers.
+    Whole(WholeFn),
 }
 
 /// What an effect computes with: NaN and what is below 0 is 0, what is above the largest half is the largest half.

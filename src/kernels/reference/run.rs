@@ -1,111 +1,227 @@
 //! Runs a plan on the CPU, rows in parallel.
 
-use super::host_images::{HostImages, MappedImage, TEXEL_SIZE};
-use super::{FloatImage, FrameParameters, Reference, ReferencePass, RowFn, Texel, light};
-use crate::kernels::plan::{ImageId, Plan};
+use super::host_images::{HostGuides, HostImages, MappedImage, TEXEL_SIZE};
+use super::host_memory::{HostBuffer, HostImage, HostMemory, HostScratch};
+use super::{FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light};
+use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, Plan};
+use crate::kernels::{ChainMemory, Guide};
 use crate::timing::ToolRange;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
-/// A kernel without a CPU reference, such as one given by the user.
+/// Why a plan does not run on the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the kernel {entry} has no CPU reference, so it needs CUDA")]
-pub struct MissingReference {
-    /// The kernel's `extern "C"` name.
-    pub entry: String,
+pub enum RunError {
+    /// A kernel without a CPU reference, such as one given by the user.
+    #[error("the kernel {entry} has no CPU reference, so it needs CUDA")]
+    MissingReference {
+        /// The kernel's `extern "C"` name.
+        entry: String,
+    },
+    /// The plan reads a guide that was not given.
+    #[error("the chain reads the guide {0:?}, which the scene does not write")]
+    MissingGuide(Guide),
 }
 
 /// Runs all launches of a plan, from `color` to `processed`, and says when each began and ended, since the start. Nothing is
 /// written if a kernel has no reference.
-pub fn run(
-    plan: &Plan,
-    images: &mut HostImages,
-    frame: &FrameParameters,
-) -> Result<Vec<[Duration; 2]>, MissingReference> {
+pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Result<Vec<[Duration; 2]>, RunError> {
     let started = Instant::now();
-    let find = |entry: &str| {
-        super::of(entry).ok_or_else(|| MissingReference {
-            entry: entry.to_owned(),
+    let find = |launch: &Launch| {
+        super::of(launch.entry()).ok_or_else(|| RunError::MissingReference {
+            entry: launch.entry().to_owned(),
         })
     };
-    let references = plan
-        .launches
-        .iter()
-        .map(|launch| find(launch.entry))
-        .collect::<Result<Vec<_>, _>>()?;
-
-    let scratch = &mut *images.scratch;
-    if scratch.images.len() < plan.scratch.len() {
-        scratch.images.resize_with(plan.scratch.len(), Vec::new);
+    let references = plan.launches.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let HostScratch {
+        memory,
+        sources,
+        guides,
+    } = &mut *images.scratch;
+    for guide in &plan.guides {
+        convert_guide(
+            *guide,
+            &images.guides,
+            images.extents.scene,
+            &mut guides[*guide as usize],
+        )?;
     }
-    for index in 0..plan.scratch.len() {
-        let [width, height] = plan.extent_of(ImageId::Scratch(index), images.extent);
-        scratch.images[index].resize(width as usize * height as usize * 4, f16::ZERO);
-    }
+    let Ok(()) = memory.prepare(plan, images.extents, &mut HostMemory);
+    poison_first_frames(plan, memory);
 
+    let guide = |guide: Guide| match plan.guides.contains(&guide) {
+        true => FloatImage {
+            texels: &guides[guide as usize],
+            extent: images.extents.scene,
+        },
+        false => FloatImage::NONE,
+    };
+    let guides = Guides {
+        depth: guide(Guide::Depth),
+        normal: guide(Guide::Normal),
+        albedo: guide(Guide::Albedo),
+        motion: guide(Guide::Motion),
+    };
     let mut times = Vec::with_capacity(plan.launches.len());
     for (launch, reference) in plan.launches.iter().zip(references) {
-        let _range = ToolRange::new(launch.label);
+        let _range = ToolRange::new(launch.label());
         let began = started.elapsed();
-        let extent = plan.extent_of(launch.destination, images.extent);
-        // The destination is taken out while it is written, since the others are read meanwhile.
-        let mut taken = match launch.destination {
-            ImageId::Scratch(index) => std::mem::take(&mut scratch.images[index]),
-            ImageId::Color | ImageId::Processed => Vec::new(),
-        };
-        let (bytes, pitch): (&mut [u8], usize) = match launch.destination {
-            ImageId::Scratch(_) => (bytemuck::cast_slice_mut(&mut taken), extent[0] as usize * TEXEL_SIZE),
-            ImageId::Color | ImageId::Processed => (images.processed, images.processed_pitch),
-        };
-        let stored = |image: ImageId| match image {
-            ImageId::Scratch(index) => MappedImage {
-                bytes: bytemuck::cast_slice(&scratch.images[index]),
-                pitch: plan.extent_of(image, images.extent)[0] as usize * TEXEL_SIZE,
-            },
-            // No launch reads `Processed`.
-            ImageId::Color | ImageId::Processed => images.color,
-        };
-        let is_light = matches!(reference, Reference::Light(_));
-        match reference {
-            Reference::Bits => copy_rows(stored(launch.source), bytes, pitch, extent),
-            Reference::Stored(row) | Reference::Light(row) => {
-                let source_extent = plan.extent_of(launch.source, images.extent);
-                to_float(stored(launch.source), source_extent, is_light, &mut scratch.source);
-                let second_extent = launch.second.map(|image| plan.extent_of(image, images.extent));
-                if let (Some(image), Some(extent)) = (launch.second, second_extent) {
-                    to_float(stored(image), extent, is_light, &mut scratch.second);
-                }
-                let pass = ReferencePass {
-                    source: FloatImage {
-                        texels: &scratch.source,
-                        extent: source_extent,
-                    },
-                    second: second_extent.map(|extent| FloatImage {
-                        texels: &scratch.second,
-                        extent,
-                    }),
-                    extent,
-                    parameters: &launch.parameters,
-                    frame: *frame,
-                    guides: images.guides,
+        for index in &launch.zeroes {
+            memory.buffer_mut(BufferId::Scratch(*index)).bytes_mut().fill(0);
+        }
+        // What is written is taken out meanwhile, since the rest is read.
+        let mut destination = launch
+            .destination
+            .and_then(|image| memory.image_mut(image))
+            .map(std::mem::take);
+        let mut buffers = launch.buffers.map(|buffer| match buffer {
+            Some(buffer) => std::mem::take(memory.buffer_mut(buffer)),
+            None => HostBuffer::default(),
+        });
+        {
+            let extents = images.extents;
+            let mut sources = sources.iter_mut();
+            let mut source = |image: Option<ImageId>| {
+                let converted = sources.next().expect("as many as a launch has");
+                let image = image?;
+                let extent = plan.extent_of(image, extents);
+                let texels = match memory.image(image) {
+                    Some(HostImage::Float(texels)) => texels,
+                    Some(HostImage::Half(halves)) => {
+                        to_float(
+                            mapped(halves, extent),
+                            extent,
+                            !matches!(reference, Reference::Stored(_)),
+                            converted,
+                        );
+                        converted
+                    }
+                    // No launch reads `Processed`.
+                    None => {
+                        to_float(
+                            images.color,
+                            extent,
+                            !matches!(reference, Reference::Stored(_)),
+                            converted,
+                        );
+                        converted
+                    }
                 };
-                compute_rows(&pass, row, is_light, bytes, pitch);
+                Some(FloatImage { texels, extent })
+            };
+            let [first, second, third] = launch.sources.map(&mut source);
+            let extent = plan.threads_of(launch, extents);
+            let pass = ReferencePass {
+                source: first.unwrap_or(FloatImage::NONE),
+                second,
+                third,
+                extent: launch
+                    .destination
+                    .map_or(extent, |image| plan.extent_of(image, extents)),
+                parameters: &launch.parameters,
+                frame: *frame,
+                guides,
+                buffers: [&[]; 4],
+                kept_frames: launch.state.map_or(0, |state| memory.frames(state)),
+                index: launch.description().index,
+            };
+            let out = match (&mut destination, launch.destination) {
+                (Some(HostImage::Float(texels)), _) => Out::Float(texels),
+                (Some(HostImage::Half(texels)), _) => Out::Half {
+                    pitch: pass.extent[0] as usize * TEXEL_SIZE,
+                    bytes: bytemuck::cast_slice_mut(texels),
+                },
+                (None, Some(_)) => Out::Half {
+                    bytes: images.processed,
+                    pitch: images.processed_pitch,
+                },
+                (None, None) => Out::None,
+            };
+            match reference {
+                Reference::Bits => {
+                    let source = launch.sources[0].and_then(|image| memory.image(image));
+                    let source = match source {
+                        Some(HostImage::Half(halves)) => mapped(halves, pass.extent),
+                        // The effects that hand on bits read images of halves.
+                        Some(HostImage::Float(_)) | None => images.color,
+                    };
+                    copy_rows(source, pass.extent, out);
+                }
+                Reference::Stored(row) => compute_rows(&read_only(pass, &buffers), row, false, out),
+                Reference::Light(row) => compute_rows(&read_only(pass, &buffers), row, true, out),
+                Reference::Whole(whole) => compute_whole(&pass, whole, &mut buffers, out),
             }
         }
-        if let ImageId::Scratch(index) = launch.destination {
-            scratch.images[index] = taken;
+        if let (Some(image), Some(taken)) = (launch.destination, destination)
+            && let Some(place) = memory.image_mut(image)
+        {
+            *place = taken;
+        }
+        for (buffer, taken) in launch.buffers.into_iter().zip(buffers) {
+            if let Some(buffer) = buffer {
+                *memory.buffer_mut(buffer) = taken;
+            }
         }
         times.push([began, started.elapsed()]);
     }
+    memory.end_frame();
     Ok(times)
 }
 
-fn copy_rows(source: MappedImage, destination: &mut [u8], pitch: usize, extent: [u32; 2]) {
+/// Where a launch writes.
+enum Out<'a> {
+    Half { bytes: &'a mut [u8], pitch: usize },
+    Float(&'a mut [Texel]),
+    None,
+}
+
+/// In an effect's first frame what the previous one kept is NaN: a reference that reads it is found out.
+fn poison_first_frames(plan: &Plan, memory: &mut ChainMemory<HostMemory>) {
+    for (index, state) in plan
+        .states
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| memory.frames(*index) == 0)
+        .collect::<Vec<_>>()
+    {
+        let previous = |kept| KeptId {
+            state: index,
+            index: kept,
+            previous: true,
+        };
+        for kept in 0..state.images.len() {
+            memory
+                .image_mut(ImageId::Kept(previous(kept)))
+                .into_iter()
+                .for_each(HostImage::poison);
+        }
+        for kept in 0..state.buffers.len() {
+            memory.buffer_mut(BufferId::Kept(previous(kept))).bytes_mut().fill(0xff);
+        }
+    }
+}
+
+fn mapped(halves: &[[f16; 4]], extent: [u32; 2]) -> MappedImage<'_> {
+    MappedImage {
+        bytes: bytemuck::cast_slice(halves),
+        pitch: extent[0] as usize * TEXEL_SIZE,
+    }
+}
+
+fn read_only<'a>(pass: ReferencePass<'a>, buffers: &'a [HostBuffer; 4]) -> ReferencePass<'a> {
+    ReferencePass {
+        buffers: buffers.each_ref().map(HostBuffer::bytes),
+        ..pass
+    }
+}
+
+fn copy_rows(source: MappedImage, extent: [u32; 2], out: Out) {
+    let Out::Half { bytes, pitch } = out else { return };
     let row = extent[0] as usize * TEXEL_SIZE;
     let sources = source.bytes.chunks(source.pitch);
-    for (destination, source) in destination.chunks_mut(pitch).zip(sources).take(extent[1] as usize) {
+    for (destination, source) in bytes.chunks_mut(pitch).zip(sources).take(extent[1] as usize) {
         destination[..row].copy_from_slice(&source[..row]);
     }
 }
@@ -127,24 +243,80 @@ fn to_float(image: MappedImage, extent: [u32; 2], is_light: bool, texels: &mut V
         });
 }
 
-fn compute_rows(pass: &ReferencePass, row: RowFn, is_light: bool, destination: &mut [u8], pitch: usize) {
+/// Converts a guide's texels; channels that it has not are 0.
+fn convert_guide(guide: Guide, guides: &HostGuides, extent: [u32; 2], texels: &mut Vec<Texel>) -> Result<(), RunError> {
+    let image = match guide {
+        Guide::Depth => guides.depth,
+        Guide::Normal => guides.normal,
+        Guide::Albedo => guides.albedo,
+        Guide::Motion => guides.motion,
+    };
+    let image = image.ok_or(RunError::MissingGuide(guide))?;
+    let half = |bytes: &[u8]| f16::from_le_bytes([bytes[0], bytes[1]]).to_f32();
+    let convert = |bytes: &[u8]| match guide {
+        Guide::Depth => [
+            f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            0.0,
+            0.0,
+            0.0,
+        ],
+        Guide::Normal => [half(bytes), half(&bytes[2..]), half(&bytes[4..]), half(&bytes[6..])],
+        Guide::Albedo => [bytes[0], bytes[1], bytes[2], bytes[3]].map(|byte| f32::from(byte) / 255.0),
+        Guide::Motion => [half(bytes), half(&bytes[2..]), 0.0, 0.0],
+    };
+    let [width, height] = extent.map(|length| length as usize);
+    texels.resize(width * height, [0.0; 4]);
+    let rows = texels.par_chunks_mut(width).zip(image.bytes.par_chunks(image.pitch));
+    rows.for_each(|(texels, bytes)| {
+        for (texel, bytes) in texels.iter_mut().zip(bytes.chunks(guide.bytes())) {
+            *texel = convert(bytes);
+        }
+    });
+    Ok(())
+}
+
+fn compute_rows(pass: &ReferencePass, row: RowFn, is_light: bool, out: Out) {
     let [width, height] = pass.extent.map(|length| length as usize);
-    destination
-        .par_chunks_mut(pitch)
-        .take(height)
-        .enumerate()
-        .for_each_init(
+    match out {
+        Out::Half { bytes, pitch } => bytes.par_chunks_mut(pitch).take(height).enumerate().for_each_init(
             || vec![[0.0; 4]; width],
             |texels: &mut Vec<Texel>, (y, bytes)| {
                 row(pass, y as u32, texels);
-                let floats: &mut [f32] = bytemuck::cast_slice_mut(texels);
-                if is_light {
-                    floats.iter_mut().for_each(|value| *value = light(*value));
-                }
-                let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut bytes[..width * TEXEL_SIZE]);
-                halves.convert_from_f32_slice(floats);
+                round(texels, is_light, bytes);
             },
-        );
+        ),
+        Out::Float(texels) => texels
+            .par_chunks_mut(width)
+            .enumerate()
+            .for_each(|(y, texels)| row(pass, y as u32, texels)),
+        Out::None => {}
+    }
+}
+
+fn compute_whole(pass: &ReferencePass, whole: WholeFn, buffers: &mut [HostBuffer; 4], out: Out) {
+    let buffers = buffers.each_mut().map(HostBuffer::bytes_mut);
+    let [width, height] = pass.extent.map(|length| length as usize);
+    match out {
+        Out::Half { bytes, pitch } => {
+            let mut texels = vec![[0.0; 4]; width * height];
+            whole(pass, &mut texels, buffers);
+            let rows = bytes.par_chunks_mut(pitch).zip(texels.par_chunks_mut(width));
+            rows.for_each(|(bytes, texels)| round(texels, true, bytes));
+        }
+        Out::Float(texels) => whole(pass, texels, buffers),
+        Out::None => whole(pass, &mut [], buffers),
+    }
+}
+
+/// Rounds a row to halves.
+fn round(texels: &mut [Texel], is_light: bool, bytes: &mut [u8]) {
+    let size = texels.len() * TEXEL_SIZE;
+    let floats: &mut [f32] = bytemuck::cast_slice_mut(texels);
+    if is_light {
+        floats.iter_mut().for_each(|value| *value = light(*value));
+    }
+    let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut bytes[..size]);
+    halves.convert_from_f32_slice(floats);
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use super::*;
 use crate::kernels::reference::{HostImageError, HostScratch};
-use crate::kernels::{BrokenPixels, Chain, catalogue, random_image};
+use crate::kernels::{BrokenPixels, Chain, FrameExtents, TestGuides, catalogue, random_image};
 
 const FRAME: FrameParameters = FrameParameters {
     frame: 3,
     time: 0.0,
     time_delta: 0.0,
     pointer: [0.0; 2],
+    previous_pointer: [0.0; 2],
+    jitter: [0.0; 2],
 };
 
 fn run_on(chain: &Chain, extent: [u32; 2], color: &[[f16; 4]], scratch: &mut HostScratch) -> Vec<[f16; 4]> {
@@ -19,7 +21,10 @@ fn run_on(chain: &Chain, extent: [u32; 2], color: &[[f16; 4]], scratch: &mut Hos
         pitch,
     };
     let destination = (bytemuck::cast_slice_mut(&mut processed), pitch);
-    let mut images = HostImages::new(extent, source, destination, scratch).expect("images fit");
+    let guides = TestGuides::random(1, extent);
+    let extents = FrameExtents::same(extent);
+    let images = HostImages::new(extents, source, destination, scratch).expect("images fit");
+    let mut images = images.with_guides(guides.host());
     run(&chain.plan(), &mut images, &FRAME).expect("has references");
     processed
 }
@@ -35,10 +40,11 @@ fn every_subset_is_its_effects_one_after_the_other() {
     let color = random_image(7, extent, BrokenPixels::Present);
     // The same scratch serves chains of all shapes, as it does while a user toggles.
     let mut scratch = HostScratch::default();
+    let keyed: Vec<&str> = catalogue().keyed().map(|(_, effect)| effect.name.as_str()).collect();
     for subset in 1..256 {
         let names: Vec<&str> = (0..8)
             .filter(|bit| subset & (1 << bit) != 0)
-            .map(|i| catalogue().effects()[i].name.as_str())
+            .map(|i| keyed[i])
             .collect();
         let chain = Chain::with_enabled(catalogue(), &names).expect("effects");
         let together = run_on(&chain, extent, &color, &mut scratch);
@@ -109,8 +115,13 @@ fn padded_rows_give_the_same_picture_and_padding_is_left_alone() {
             bytes: &source,
             pitch: source_pitch,
         };
-        let mut images = HostImages::new(extent, color_image, (&mut destination, destination_pitch), &mut scratch)
-            .expect("images fit");
+        let mut images = HostImages::new(
+            FrameExtents::same(extent),
+            color_image,
+            (&mut destination, destination_pitch),
+            &mut scratch,
+        )
+        .expect("images fit");
         run(&chain.plan(), &mut images, &FRAME).expect("has references");
         let tight = run_on(&chain, extent, &color, &mut HostScratch::default());
         for (padded, texels) in destination.chunks(destination_pitch).zip(tight.chunks(21)) {
@@ -128,7 +139,13 @@ fn memory_that_cannot_hold_the_image_is_refused() {
         let mut processed = [0u16; 64];
         let mut scratch = HostScratch::default();
         let destination = (bytemuck::cast_slice_mut(&mut processed[..]), 32);
-        HostImages::new(extent, MappedImage { bytes, pitch }, destination, &mut scratch).err()
+        HostImages::new(
+            FrameExtents::same(extent),
+            MappedImage { bytes, pitch },
+            destination,
+            &mut scratch,
+        )
+        .err()
     };
     assert_eq!(refused([4, 4], bytes, 32), None);
     assert_eq!(refused([0, 4], bytes, 32), Some(HostImageError::Empty(0, 4)));
@@ -157,7 +174,9 @@ fn memory_that_cannot_hold_the_image_is_refused() {
 #[test]
 fn a_kernel_without_a_reference_is_named() {
     let mut plan = Chain::new(catalogue()).plan();
-    plan.launches[0].entry = "mine";
+    let mut mine = plan.launches[0].of.as_ref().clone();
+    mine.passes[0].entry = "mine".into();
+    plan.launches[0].of = std::sync::Arc::new(mine);
     let (color, mut processed) = ([f16::ONE; 4], [f16::ZERO; 4]);
     let mut scratch = HostScratch::default();
     let source = MappedImage {
@@ -165,7 +184,7 @@ fn a_kernel_without_a_reference_is_named() {
         pitch: 8,
     };
     let mut images = HostImages::new(
-        [1, 1],
+        FrameExtents::same([1, 1]),
         source,
         (bytemuck::cast_slice_mut(&mut processed), 8),
         &mut scratch,

@@ -1,0 +1,270 @@
+//! From passes as they are written, images and buffers by name, to passes as they are run.
+
+use std::collections::HashMap;
+
+use super::super::effect::{
+    BufferDescription, BufferSize, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
+};
+
+/// Most launches that one pass is repeated for.
+const MOST_REPEATS: u32 = 256;
+/// What is written behind a name to mean the previous frame's.
+const PREVIOUS: &str = ".previous";
+
+/// A pass as it is written.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PassText {
+    pub entry: String,
+    source: Option<String>,
+    second: Option<String>,
+    third: Option<String>,
+    destination: Option<String>,
+    divisor: Option<u32>,
+    format: Option<TexelFormat>,
+    #[serde(default)]
+    keeps: bool,
+    #[serde(default)]
+    buffers: Vec<String>,
+    threads: Option<[u32; 2]>,
+    block: [u32; 2],
+    #[serde(default)]
+    index: u32,
+    repeat: Option<u32>,
+}
+
+/// A buffer as it is written.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BufferText {
+    name: String,
+    #[serde(default)]
+    bytes: u64,
+    #[serde(default)]
+    bytes_per_texel: u64,
+    #[serde(default)]
+    zeroed: bool,
+    #[serde(default)]
+    keeps: bool,
+}
+
+/// Turns names into images and buffers. Images are written by one pass each, before they are read.
+pub(super) struct Resolver<'a> {
+    effect: &'a str,
+    images: HashMap<String, PassImage>,
+    scratch_count: usize,
+    /// Names and shapes; those whose previous contents are read before the pass that writes them come first.
+    kept: Vec<(String, ImageShape)>,
+    buffers: Vec<BufferDescription>,
+    passes: Vec<PassDescription>,
+    several: bool,
+}
+
+impl BufferText {
+    pub fn describe(self) -> Result<BufferDescription, String> {
+        let place = format!("buffer {:?}", self.name);
+        if self.name.is_empty() || self.name.contains('.') {
+            return Err(format!("{place}: expected a name without a dot"));
+        }
+        if self.bytes == 0 && self.bytes_per_texel == 0 {
+            return Err(format!("{place}: expected `bytes` or `bytes_per_texel` above 0"));
+        }
+        if self.keeps && self.zeroed {
+            return Err(format!("{place}: expected either `keeps` or `zeroed`"));
+        }
+        if self.bytes > 1 << 32 || self.bytes_per_texel > 1 << 10 {
+            return Err(format!(
+                "{place}: expected at most 4294967296 `bytes` and 1024 `bytes_per_texel`"
+            ));
+        }
+        Ok(BufferDescription {
+            name: self.name,
+            size: BufferSize {
+                fixed: self.bytes,
+                per_texel: self.bytes_per_texel,
+            },
+            zeroed: self.zeroed,
+            keeps: self.keeps,
+        })
+    }
+}
+
+impl<'a> Resolver<'a> {
+    /// Knows what lasts from frame to frame from the start: its previous contents may be read before it is written.
+    pub fn new(effect: &'a str, passes: &[&PassText], buffers: Vec<BufferDescription>) -> Self {
+        let kept = passes.iter().filter(|pass| pass.keeps).filter_map(|pass| {
+            let shape = pass.shape();
+            pass.destination.clone().map(|name| (name, shape))
+        });
+        Self {
+            effect,
+            images: HashMap::new(),
+            scratch_count: 0,
+            kept: kept.collect(),
+            buffers,
+            passes: Vec::new(),
+            several: passes.len() > 1,
+        }
+    }
+
+    /// The next pass; `last`: it must write the output.
+    pub fn pass(&mut self, pass: &PassText, last: bool) -> Result<(), String> {
+        let effect = self.effect;
+        if !pass.entry.starts_with(effect) {
+            return Err(format!("expected an entry that starts with {effect:?}"));
+        }
+        if pass.block.contains(&0) || pass.block[0].saturating_mul(pass.block[1]) > 1024 {
+            return Err(format!("expected a block of 1 to 1024 threads, found {:?}", pass.block));
+        }
+        if pass.threads.is_some_and(|threads| threads.contains(&0)) {
+            return Err(format!("expected at least one of `threads`, found {:?}", pass.threads));
+        }
+        let repeat = pass.repeat.unwrap_or(1);
+        if !(1..=MOST_REPEATS).contains(&repeat) {
+            return Err(format!("expected `repeat` from 1 to {MOST_REPEATS}, found {repeat}"));
+        }
+        let read = |name: &Option<String>| name.as_deref().map(|name| self.read(name)).transpose();
+        let mut sources = [read(&pass.source)?, read(&pass.second)?, read(&pass.third)?];
+        if pass.source.is_none() && pass.threads.is_none() && pass.destination.is_none() {
+            return Err(
+                "expected a source, a destination or `threads`: nothing says how many threads there are".into(),
+            );
+        }
+        if repeat > 1 && (pass.source.is_none() || pass.destination.is_none()) {
+            return Err("a repeated pass reads what it wrote: expected a source and a destination".into());
+        }
+        let buffers = self.pass_buffers(&pass.buffers)?;
+        for index in 0..repeat {
+            let destination = match &pass.destination {
+                Some(name) if index + 1 == repeat => Some(self.write(name, pass, last)?),
+                Some(_) => Some(self.scratch(pass.shape())),
+                None if last => return Err("the last pass must write \"output\"".into()),
+                None => None,
+            };
+            let label = if self.several {
+                format!("{effect}: {}", pass.entry[effect.len()..].trim_start_matches('_'))
+            } else {
+                effect.to_owned()
+            };
+            self.passes.push(PassDescription {
+                entry: pass.entry.clone(),
+                label,
+                sources,
+                destination,
+                buffers,
+                threads: pass.threads,
+                block: pass.block,
+                index: pass.index + index,
+            });
+            sources[0] = destination;
+        }
+        Ok(())
+    }
+
+    /// The passes, the kept images and the buffers.
+    pub fn finish(self) -> Result<(Vec<PassDescription>, Vec<ImageShape>, Vec<BufferDescription>), String> {
+        if self.passes.is_empty() {
+            return Err("expected at least one pass".into());
+        }
+        let shapes = self.kept.into_iter().map(|(_, shape)| shape);
+        Ok((self.passes, shapes.collect(), self.buffers))
+    }
+
+    fn read(&self, name: &str) -> Result<PassImage, String> {
+        if name == "input" {
+            return Ok(PassImage::Input);
+        }
+        if let Some(kept) = name.strip_suffix(PREVIOUS) {
+            let index = self.kept.iter().position(|(other, _)| other == kept);
+            let index = index.ok_or_else(|| {
+                format!("reads {name:?}; expected the name of an image that a pass `keeps` before {PREVIOUS:?}")
+            })?;
+            return Ok(PassImage::Kept { index, previous: true });
+        }
+        self.images
+            .get(name)
+            .copied()
+            .ok_or_else(|| format!("reads {name:?}; expected \"input\" or an image that an earlier pass writes"))
+    }
+
+    fn write(&mut self, name: &str, pass: &PassText, last: bool) -> Result<PassImage, String> {
+        match name {
+            "input" => return Err("expected a destination other than \"input\"".into()),
+            "output" if !last => return Err("only the last pass writes \"output\"".into()),
+            "output" if pass.divisor.is_some() || pass.format.is_some() || pass.keeps => {
+                return Err(
+                    "\"output\" has the frame's extent and format: expected no divisor, format or `keeps`".into(),
+                );
+            }
+            "output" => return Ok(PassImage::Output),
+            _ if last => return Err("the last pass must write \"output\"".into()),
+            _ => {}
+        }
+        if name.is_empty() || name.contains('.') {
+            return Err(format!("expected a destination without a dot, found {name:?}"));
+        }
+        if pass.divisor == Some(0) {
+            return Err("expected a divisor of at least 1".into());
+        }
+        if self.images.contains_key(name) {
+            return Err(format!("{name:?} is written twice; expected one writer an image"));
+        }
+        let image = if pass.keeps {
+            let index = self
+                .kept
+                .iter()
+                .position(|(other, _)| other == name)
+                .unwrap_or_default();
+            PassImage::Kept { index, previous: false }
+        } else {
+            self.scratch(pass.shape())
+        };
+        self.images.insert(name.to_owned(), image);
+        Ok(image)
+    }
+
+    fn scratch(&mut self, shape: ImageShape) -> PassImage {
+        let index = self.scratch_count;
+        self.scratch_count += 1;
+        PassImage::Scratch { index, shape }
+    }
+
+    fn pass_buffers(&self, names: &[String]) -> Result<[Option<PassBuffer>; 4], String> {
+        let mut buffers = [None; 4];
+        if names.len() > buffers.len() {
+            return Err(format!(
+                "expected at most {} buffers, found {}",
+                buffers.len(),
+                names.len()
+            ));
+        }
+        for (place, name) in buffers.iter_mut().zip(names) {
+            let (base, previous) = match name.strip_suffix(PREVIOUS) {
+                Some(base) => (base, true),
+                None => (name.as_str(), false),
+            };
+            let index = self.buffers.iter().position(|buffer| buffer.name == base);
+            let index = index.ok_or_else(|| format!("there is no buffer {base:?}: expected a name of [[buffers]]"))?;
+            if previous && !self.buffers[index].keeps {
+                return Err(format!(
+                    "reads {name:?}, but {base:?} is not kept: expected `keeps = true` there"
+                ));
+            }
+            *place = Some(PassBuffer { index, previous });
+        }
+        let given: Vec<_> = buffers.iter().flatten().collect();
+        if (1..given.len()).any(|index| given[..index].contains(&given[index])) {
+            return Err(format!("expected each buffer once, found {names:?}"));
+        }
+        Ok(buffers)
+    }
+}
+
+impl PassText {
+    fn shape(&self) -> ImageShape {
+        ImageShape {
+            divisor: self.divisor.unwrap_or(1),
+            format: self.format.unwrap_or_default(),
+        }
+    }
+}

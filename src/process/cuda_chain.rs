@@ -1,0 +1,189 @@
+//! A chain's launches on a CUDA stream, with what they use besides the frame's own images.
+
+use std::sync::Arc;
+
+use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, ImageViews};
+use crate::kernels::reference::FrameParameters;
+use crate::kernels::{
+    Buffer, BufferId, ChainMemory, FrameExtents, Image, ImageId, Launch, Memory, Pass, Plan, TexelFormat,
+};
+
+use super::Error;
+use super::cuda_kernels::{KernelLoader, LoadedEffect};
+
+/// Runs plans, one frame after the other on one stream.
+pub(super) struct CudaChain {
+    memory: ChainMemory<CudaMemory>,
+    /// The effect of each launch of the plan that was prepared for.
+    loaded: Loaded,
+    /// The plan.
+    plan_id: Option<u64>,
+    allocator: CudaMemory,
+    loader: Arc<KernelLoader>,
+    stream: Arc<CudaStream>,
+}
+
+/// What the launches of a frame run: kept until it has retired.
+pub(super) type Loaded = Arc<[Arc<LoadedEffect>]>;
+
+/// The images of a frame as kernels see them. Guides that the scene does not write are zero.
+pub(super) struct FrameViews {
+    pub color: Image,
+    pub processed: Image,
+    /// Depth, normal, albedo, motion.
+    pub guides: [Image; 4],
+}
+
+/// Allocates in a context.
+pub(super) struct CudaMemory {
+    context: Arc<CudaContext>,
+    /// New images and buffers are filled with a value that no effect makes: what was not written shows.
+    pub is_poisoned: bool,
+}
+
+impl Memory for CudaMemory {
+    type Image = CudaImage;
+    type Buffer = CudaBuffer;
+    type Error = Error;
+
+    fn image(&mut self, extent: [u32; 2], format: TexelFormat) -> Result<CudaImage, Error> {
+        let array = match format {
+            TexelFormat::Rgba16f => ArrayFormat::Rgba16f,
+            TexelFormat::Rgba32f => ArrayFormat::Rgba32f,
+        };
+        let image = CudaImage::new(&self.context, extent, array)?;
+        if self.is_poisoned {
+            let bytes = u64::from(extent[0]) * u64::from(extent[1]) * format.bytes();
+            image.upload(&vec![POISON; bytes as usize])?;
+        }
+        Ok(image)
+    }
+
+    fn buffer(&mut self, bytes: u64) -> Result<CudaBuffer, Error> {
+        let buffer = CudaBuffer::new(&self.context, bytes)?;
+        if self.is_poisoned {
+            buffer.upload(&vec![POISON; bytes as usize])?;
+        }
+        Ok(buffer)
+    }
+}
+
+/// Every half and every float of these bytes is NaN.
+const POISON: u8 = 0xff;
+
+impl CudaChain {
+    pub fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>, is_poisoned: bool) -> Self {
+        Self {
+            memory: ChainMemory::default(),
+            loaded: Arc::new([]),
+            plan_id: None,
+            allocator: CudaMemory {
+                context: Arc::clone(context),
+                is_poisoned,
+            },
+            loader: Arc::new(KernelLoader::new(context)),
+            stream: Arc::clone(stream),
+        }
+    }
+
+    pub fn loader(&self) -> &Arc<KernelLoader> {
+        &self.loader
+    }
+
+    /// Makes ready for a frame of the plan; at once where the frame before was of the same. Gives what its launches run.
+    pub fn prepare(&mut self, plan: &Plan, extents: FrameExtents) -> Result<Loaded, Error> {
+        if self.plan_id != Some(plan.id) {
+            let loaded = plan.launches.iter().map(|launch| self.loader.load(&launch.of));
+            self.loaded = loaded.collect::<Result<_, _>>()?;
+            self.plan_id = Some(plan.id);
+        }
+        self.memory.prepare(plan, extents, &mut self.allocator)?;
+        Ok(Arc::clone(&self.loaded))
+    }
+
+    /// Enqueues the launch of that number of the plan that was prepared for.
+    pub fn launch(
+        &self,
+        plan: &Plan,
+        number: usize,
+        extents: FrameExtents,
+        views: &FrameViews,
+        frame: &FrameParameters,
+    ) -> Result<(), Error> {
+        let item = &plan.launches[number];
+        for index in &item.zeroes {
+            self.memory.buffer(BufferId::Scratch(*index)).fill(&self.stream, 0)?;
+        }
+        let pass = self.pass(item, views, frame);
+        let (threads, block) = (plan.threads_of(item, extents), item.description().block);
+        self.loaded[number].launch(&self.stream, item.pass, threads, block, (&pass, &item.parameters))
+    }
+
+    /// All launches of the frame are enqueued.
+    pub fn end_frame(&mut self) {
+        self.memory.end_frame();
+    }
+
+    /// Frees all images and buffers. The stream is idle.
+    pub fn clear(&mut self) {
+        self.memory = ChainMemory::default();
+    }
+
+    /// What a kernel without end still uses is left to the driver.
+    pub fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.memory));
+        std::mem::forget(std::mem::replace(&mut self.loaded, Arc::new([])));
+        self.loader.abandon();
+    }
+
+    fn pass(&self, item: &Launch, views: &FrameViews, frame: &FrameParameters) -> Pass {
+        let image = |id: Option<ImageId>| match id {
+            None => Image::default(),
+            Some(ImageId::Color) => views.color,
+            Some(ImageId::Processed) => views.processed,
+            Some(own) => self
+                .memory
+                .image(own)
+                .map_or_else(Image::default, |image| image_of(&image.views, image.extent)),
+        };
+        let buffer = |id: Option<BufferId>| {
+            id.map_or_else(Buffer::default, |id| {
+                let buffer = self.memory.buffer(id);
+                Buffer {
+                    bytes: buffer.address(),
+                    size: buffer.bytes(),
+                }
+            })
+        };
+        let [source, second, third] = item.sources.map(image);
+        let [depth, normal, albedo, motion] = views.guides;
+        Pass {
+            source,
+            second,
+            third,
+            destination: image(item.destination),
+            depth,
+            normal,
+            albedo,
+            motion,
+            buffers: item.buffers.map(buffer),
+            pointer: frame.pointer,
+            previous_pointer: frame.previous_pointer,
+            jitter: frame.jitter,
+            frame: frame.frame,
+            time: frame.time,
+            time_delta: frame.time_delta,
+            kept_frames: item.state.map_or(0, |state| self.memory.frames(state)),
+            index: item.description().index,
+        }
+    }
+}
+
+/// An image as a kernel sees it.
+pub(super) fn image_of(views: &ImageViews, extent: [u32; 2]) -> Image {
+    Image {
+        surface: views.surface,
+        texture: views.texture,
+        extent,
+    }
+}
