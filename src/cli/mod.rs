@@ -10,12 +10,14 @@ mod log;
 mod options;
 mod output;
 mod overlay;
+mod presets;
 mod report;
 mod selftest;
 mod selftest_result;
 mod session;
 mod setup;
 mod timing_test;
+mod tuning;
 mod view;
 
 use std::io::Write;
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(options)) => doctor::run(&options),
         Some(Command::Selftest(options)) => selftest::run(&options),
         Some(Command::Report(options)) => report::run(&options),
+        Some(Command::Presets) => presets::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

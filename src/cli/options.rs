@@ -22,6 +22,7 @@ Examples:
   handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace, capture.json
   handover report run-1 run-2 --html report.html     their statistics, what differs, and a page with plots
   handover bench schedules                           what one frame at a time costs, and several in flight
+  handover --preset film                             a chain from a file; handover presets lists them
   handover doctor                                    what this machine has, what it lacks, and what to do about it
   handover selftest                                  proves the hand-over and every kernel on this machine";
 
@@ -47,6 +48,8 @@ pub enum Command {
     Bench(Box<BenchOptions>),
     /// Says what this machine has and lacks, and what to do about it.
     Doctor(DoctorOptions),
+    /// Lists the presets that there are, those of the program and yours.
+    Presets,
     /// Proves the hand-over and every kernel on this machine.
     Selftest(SelftestOptions),
     /// Prints the statistics of captures again, and compares two.
@@ -162,6 +165,14 @@ pub struct ViewOptions {
         help_heading = "What is shown"
     )]
     pub kernels: Vec<String>,
+    /// The effects, their order and their parameters as a preset has them: its name, or a TOML file.
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        conflicts_with = "kernels",
+        help_heading = "What is shown"
+    )]
+    pub preset: Option<String>,
     /// Set a parameter of an effect; may be given again for another. docs/kernels.md has their ranges.
     #[arg(long, value_name = "EFFECT.PARAMETER=VALUE", help_heading = "What is shown")]
     pub set: Vec<String>,
@@ -219,6 +230,10 @@ pub struct ViewOptions {
     /// yet.
     #[arg(long, value_name = "DIR", help_heading = "What is kept")]
     pub capture: Option<PathBuf>,
+    /// Write the chain as it is at the end as a preset: a name in your folder of presets, or a TOML file, which must not be there
+    /// yet.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What is kept")]
+    pub save_preset: Option<String>,
     /// Write the last frame as PNG.
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     pub screenshot: Option<PathBuf>,

@@ -11,7 +11,7 @@ use ash::vk;
 use glam::Vec2;
 
 use crate::app::{Action, Flow, HeldKeys, Input, Session};
-use crate::kernels::{Chain, Plan, catalogue};
+use crate::kernels::{Chain, Plan};
 use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
@@ -21,7 +21,9 @@ use crate::whole_file;
 use super::capture::{Recording, effect_names};
 use super::output::print;
 use super::overlay::ViewOverlay;
+use super::presets::Presets;
 use super::setup::Machine;
+use super::tuning::Tuning;
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
 const BASE_NAME: &str = "handover";
@@ -35,13 +37,15 @@ pub(crate) struct Keep {
     pub time_step: Option<f32>,
     /// A picture of the last frame.
     pub screenshot: Option<PathBuf>,
+    /// The chain as it is at the end.
+    pub preset: Option<PathBuf>,
 }
 
 /// The view. Fields in drop order.
 pub(crate) struct ViewSession {
     renderer: Renderer,
     machine: Machine,
-    chain: Chain,
+    tuning: Tuning,
     plan: Arc<Plan>,
     camera: CameraControl,
     time: f32,
@@ -58,16 +62,16 @@ impl ViewSession {
     pub fn new(
         renderer: Renderer,
         machine: Machine,
-        chain: Chain,
+        tuning: Tuning,
         keep: Keep,
         capture: Option<Recording>,
         overlay: ViewOverlay,
     ) -> Self {
-        let plan = Arc::new(plan_of(&chain, &renderer));
+        let plan = Arc::new(plan_of(tuning.chain(), &renderer));
         Self {
             renderer,
             machine,
-            chain,
+            tuning,
             plan,
             camera: CameraControl::new(),
             time: 0.0,
@@ -180,31 +184,17 @@ impl ViewSession {
         )
     }
 
-    fn chain_changed(&mut self) {
-        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
-        if let Some(capture) = &mut self.capture {
-            capture.chain_changed(self.renderer.last_frame().value() + 1, &self.chain);
+    /// Gives a key to the chain; the next frame has what came of it.
+    fn tune(&mut self, action: Action) {
+        let before = self.tuning.chain().revision();
+        self.tuning.act(action);
+        self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
+        if self.tuning.chain().revision() != before {
+            self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
+            if let Some(capture) = &mut self.capture {
+                capture.chain_changed(self.renderer.last_frame().value() + 1, self.tuning.chain());
+            }
         }
-        tracing::info!("effects: {}", self.effects_text());
-    }
-
-    fn effects_text(&self) -> String {
-        let active: Vec<_> = self
-            .chain
-            .active()
-            .into_iter()
-            .map(|effect| catalogue().effects()[effect].name.as_str())
-            .collect();
-        if active.is_empty() {
-            "none".into()
-        } else {
-            active.join(", ")
-        }
-    }
-
-    /// The catalogue index of the effect that a key stands for.
-    fn effect_at(place: usize) -> Option<usize> {
-        catalogue().keyed().nth(place).map(|(index, _)| index)
     }
 
     fn toggle_capture(&mut self) -> anyhow::Result<()> {
@@ -215,7 +205,7 @@ impl ViewSession {
                 self.renderer.finish()?;
                 self.keep_records();
                 let folder = Capture::next_free(Path::new(BASE_NAME));
-                match Recording::begin(&folder, &mut self.renderer, &self.machine, &self.chain) {
+                match Recording::begin(&folder, &mut self.renderer, &self.machine, self.tuning.chain()) {
                     Ok(capture) => {
                         tracing::info!("capturing into {}", folder.display());
                         self.capture = Some(capture);
@@ -256,7 +246,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
-        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
         self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
@@ -333,22 +323,6 @@ impl Session for ViewSession {
 
     fn act(&mut self, action: Action) -> anyhow::Result<()> {
         match action {
-            Action::ToggleEffect(place) => {
-                if let Some(effect) = Self::effect_at(place) {
-                    self.chain.toggle(effect);
-                    self.chain_changed();
-                }
-            }
-            Action::SoloEffect(place) => {
-                if let Some(effect) = Self::effect_at(place) {
-                    self.chain.solo(effect);
-                    self.chain_changed();
-                }
-            }
-            Action::BypassAll => {
-                self.chain.toggle_bypass();
-                self.chain_changed();
-            }
             Action::ToggleCapture => self.toggle_capture()?,
             Action::SwitchScene(by) => self.switch_scene(by)?,
             Action::ToggleOverlay => self.overlay.toggle(),
@@ -363,6 +337,17 @@ impl Session for ViewSession {
             Action::ResetCamera => self.camera.reset(),
             // The window's own.
             Action::ToggleFullscreen | Action::Help | Action::Quit => {}
+            Action::ToggleEffect(_)
+            | Action::SoloEffect(_)
+            | Action::BypassAll
+            | Action::ChooseEffect(_)
+            | Action::ToggleChosen
+            | Action::MoveChosen(_)
+            | Action::ChooseParameter(_)
+            | Action::ChangeParameter(_)
+            | Action::ResetParameter
+            | Action::SwitchPreset(_)
+            | Action::SavePreset => self.tune(action),
         }
         Ok(())
     }
@@ -382,8 +367,12 @@ impl Session for ViewSession {
         let scene = self.renderer.scene_name();
         let paused = if self.is_paused { ", paused" } else { "" };
         let capturing = if self.capture.is_some() { ", capturing" } else { "" };
-        let effects = self.effects_text();
-        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}")
+        let effects = self.tuning.effects_text();
+        let chosen = self
+            .tuning
+            .chosen_text()
+            .map_or_else(String::new, |chosen| format!(" | {chosen}"));
+        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}{chosen}")
     }
 
     fn closing(&mut self) -> anyhow::Result<()> {
@@ -392,6 +381,10 @@ impl Session for ViewSession {
         // What was measured is kept and shown even when the run failed; a picture that is not the last frame is not.
         if let Some(path) = self.keep.screenshot.take().filter(|_| ended.is_ok()) {
             self.save_screen(&path)?;
+        }
+        if let Some(path) = self.keep.preset.take() {
+            Presets::save(&path, self.tuning.chain())?;
+            print(format_args!("preset: {}", path.display()))?;
         }
         if let Some(capture) = self.capture.take() {
             // Frames that did not come leave the GPU busy.

@@ -14,8 +14,10 @@ use super::capture::Recording;
 use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
+use super::presets::Presets;
 use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
+use super::tuning::Tuning;
 use super::usage;
 
 /// Frames of an offscreen run that no number was given for: five seconds of 60 Hz.
@@ -28,13 +30,22 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// # Errors
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
-    let mut chain = chain_of(&options.kernels)?;
+    let mut presets = Presets::of_user();
+    let mut chain = match &options.preset {
+        Some(name) => presets.load(name, &Chain::new(catalogue()))?,
+        None => chain_of(&options.kernels)?,
+    };
     for setting in &options.set {
         set(&mut chain, setting)?;
     }
     if let Some(path) = &options.screenshot {
         check_picture_path(path)?;
     }
+    let preset = options
+        .save_preset
+        .as_ref()
+        .map(|name| presets.check_new(name))
+        .transpose()?;
     let display = if options.present == PresentChoice::Offscreen {
         None
     } else {
@@ -48,9 +59,16 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
              answers: use --present offscreen",
         ));
     }
+    let keep = Keep {
+        frames: options.frames,
+        time_step: options.time_step,
+        screenshot: options.screenshot.clone(),
+        preset,
+    };
+    let tuning = Tuning::new(chain, presets);
     match display {
-        Some(display) => in_window(display, options, chain),
-        None => offscreen(options, chain),
+        Some(display) => in_window(display, options, tuning, keep),
+        None => offscreen(options, tuning, keep),
     }
 }
 
@@ -151,7 +169,7 @@ fn say_why(machine: &Machine) {
     }
 }
 
-fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+fn in_window(display: Display, options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Result<()> {
     let window_options = WindowOptions {
         title: "Handover".into(),
         extent: extent(options),
@@ -167,25 +185,20 @@ fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::R
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
-        let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+        let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
         let capture = options.capture.as_ref().map(begin).transpose()?;
-        let keep = Keep {
-            frames: options.frames,
-            time_step: options.time_step,
-            screenshot: options.screenshot.clone(),
-        };
         let overlay = overlay(&machine, &options);
-        let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
+        let mut session = ViewSession::new(renderer, machine, tuning, keep, capture, overlay);
         session.scaled(window.scale_factor());
         tracing::info!("{}", session.describe());
         tracing::info!(
-            "keys: 1 to 8 switch effects, 0 all of them, I shows the overlay, F2 captures timings, H lists all keys"
+            "keys: 1 to 8 switch effects, [ and ] choose a parameter, - and = change it, I shows the overlay, H lists all keys"
         );
         Ok(Box::new(session))
     })
 }
 
-fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+fn offscreen(options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Result<()> {
     let request = Request {
         present: PresentChoice::Offscreen,
         ..request(options)
@@ -201,7 +214,7 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         (options.present != PresentChoice::Offscreen && options.capture.is_none() && options.screenshot.is_none())
             .then(|| Capture::next_free(Path::new("handover")));
     let folder: Option<PathBuf> = options.capture.clone().or(default_folder.clone());
-    let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+    let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
     let capture = folder.as_ref().map(begin).transpose()?;
     let screenshot = options
         .screenshot
@@ -216,9 +229,10 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         frames: Some(frames),
         time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)),
         screenshot,
+        ..keep
     };
     let overlay = overlay(&machine, options);
-    let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
+    let mut session = ViewSession::new(renderer, machine, tuning, keep, capture, overlay);
     tracing::info!("{}", session.describe());
     let ran = render_all(&mut session);
     let closed = session.closing();

@@ -1,6 +1,7 @@
 //! All effects, in the order a chain runs them.
 
 use super::effect::{Binary, Effect};
+use super::nearest::nearest;
 use super::{SOURCES, front_matter};
 use std::sync::{Arc, OnceLock};
 
@@ -116,34 +117,12 @@ impl Catalogue {
 
     fn unknown(&self, name: &str) -> UnknownEffect {
         let known: Vec<String> = self.visible().map(|(_, effect)| effect.name.clone()).collect();
-        let nearest = known
-            .iter()
-            .map(|candidate| (edit_distance(name, candidate), candidate))
-            .min()
-            .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
-            .map(|(_, candidate)| candidate.clone());
         UnknownEffect {
             name: name.to_owned(),
-            nearest,
+            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
             known,
         }
     }
-}
-
-/// Levenshtein's distance: insertions, deletions and replacements that turn one text into the other.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]

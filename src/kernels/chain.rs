@@ -49,8 +49,8 @@ impl Chain {
         }
     }
 
-    /// These effects enabled, in this order; the others follow in catalogue order, disabled. A name given twice counts
-    /// once, where it comes first.
+    /// These effects enabled, in this order; the others stand disabled where the catalogue has them, before the first enabled
+    /// one that the catalogue has later. A name given twice counts once, where it comes first.
     pub fn with_enabled(catalogue: &Arc<Catalogue>, names: &[&str]) -> Result<Self, UnknownEffect> {
         let mut chain = Self::new(catalogue);
         let mut order = Vec::new();
@@ -60,8 +60,11 @@ impl Chain {
                 order.push(effect);
             }
         }
-        let enabled = &chain.enabled;
-        order.extend((0..enabled.len()).filter(|effect| !enabled[*effect]));
+        for effect in (0..chain.enabled.len()).filter(|effect| !chain.enabled[*effect]) {
+            let after = |other: &usize| chain.enabled[*other] && *other > effect;
+            let place = order.iter().position(after).unwrap_or(order.len());
+            order.insert(place, effect);
+        }
         chain.order = order;
         Ok(chain)
     }
@@ -145,6 +148,26 @@ impl Chain {
         self.revision += 1;
     }
 
+    /// Moves an effect past so many others that are shown to users, later or (negative) earlier, as far as there are any; one
+    /// that is enabled past enabled ones only, so that a press is seen. Tells whether it moved.
+    pub fn move_by(&mut self, effect: usize, by: i32) -> bool {
+        let counts = |other: usize| {
+            let is_visible = !self.catalogue.effects()[other].hidden;
+            other == effect || is_visible && (self.enabled[other] || !self.enabled[effect])
+        };
+        let places: Vec<usize> = (0..self.order.len())
+            .filter(|place| counts(self.order[*place]))
+            .collect();
+        let Some(from) = places.iter().position(|place| self.order[*place] == effect) else {
+            return false;
+        };
+        let to = from.saturating_add_signed(by as isize).min(places.len() - 1);
+        if to != from {
+            self.move_to(effect, places[to]);
+        }
+        to != from
+    }
+
     /// The parameter struct of an effect, as its kernels are given it.
     pub fn parameters(&self, effect: usize) -> &[u8] {
         &self.parameters[effect]
@@ -162,6 +185,12 @@ impl Chain {
     pub fn get(&self, setting: &str) -> Result<f64, SettingError> {
         let (effect, name) = self.locate(setting)?;
         Ok(self.catalogue.effects()[effect].get(&self.parameters[effect], name)?)
+    }
+
+    /// Becomes another chain, as one change.
+    pub fn replace(&mut self, other: Self) {
+        let revision = self.revision + 1;
+        *self = Self { revision, ..other };
     }
 
     /// The launches of this chain, over a scene that has guides and is as large as it is shown.
@@ -196,6 +225,39 @@ mod tests {
         assert_eq!(chain.enabled_names(), ["tonemap", "exposure"]);
         assert_eq!(chain.order().len(), catalogue().effects().len());
         assert!(Chain::with_enabled(catalogue(), &["tone_map"]).is_err());
+    }
+
+    #[test]
+    fn what_is_off_stands_where_the_catalogue_has_it() {
+        let chain = Chain::with_enabled(catalogue(), &["bloom", "tonemap", "vignette"]).expect("known");
+        assert_eq!(chain.order(), Chain::new(catalogue()).order());
+        let at = |name: &str| catalogue().index_of(name).expect(name);
+        let chain = Chain::with_enabled(catalogue(), &["vignette", "bloom"]).expect("known");
+        let place = |name: &str| chain.order().iter().position(|effect| *effect == at(name)).expect(name);
+        // Both before the first enabled one that the catalogue has later.
+        assert!(place("gaussian") < place("vignette") && place("tonemap") < place("vignette"));
+        assert!(place("vignette") < place("bloom") && place("bloom") < place("copy"));
+    }
+
+    #[test]
+    fn an_enabled_effect_moves_past_enabled_ones() {
+        let at = |name: &str| catalogue().index_of(name).expect(name);
+        let mut chain = Chain::with_enabled(catalogue(), &["bloom", "tonemap", "vignette"]).expect("known");
+        assert!(chain.move_by(at("bloom"), 1));
+        assert_eq!(chain.enabled_names(), ["tonemap", "bloom", "vignette"]);
+        assert!(chain.move_by(at("bloom"), -1));
+        assert!(!chain.move_by(at("bloom"), -1));
+        assert_eq!(chain.enabled_names(), ["bloom", "tonemap", "vignette"]);
+        assert!(chain.move_by(at("bloom"), 9));
+        assert_eq!(chain.enabled_names(), ["tonemap", "vignette", "bloom"]);
+        // One that is off moves past its neighbour.
+        let place = |chain: &Chain| chain.order().iter().position(|effect| *effect == at("sobel"));
+        let before = place(&chain);
+        assert!(chain.move_by(at("sobel"), -1));
+        assert_eq!(place(&chain).map(|place| place + 1), before);
+        let mut all = chain.order().to_vec();
+        all.sort_unstable();
+        assert_eq!(all, Vec::from_iter(0..all.len()));
     }
 
     #[test]

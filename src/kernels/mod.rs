@@ -10,9 +10,11 @@ mod effect;
 mod front_matter;
 mod images;
 mod memory;
+pub(crate) mod nearest;
 mod parameter;
 mod pass;
 mod plan;
+mod preset;
 pub mod reference;
 mod test_guides;
 
@@ -29,6 +31,7 @@ pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
 pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use preset::{Preset, PresetError};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.
