@@ -17,15 +17,13 @@ pub(crate) fn plan_of(chain: &Chain, live: &LiveKernels, renderer: &Renderer) ->
         }
     }
     let chain = &chain.only(|effect| live.can_run(effect));
-    if renderer.has_guides() {
-        return chain.plan();
-    }
+    let given = renderer.given();
     for effect in chain.active() {
         let effect = &chain.catalogue().effects()[effect];
-        if !effect.guides.is_empty() {
+        if !given.guides && !effect.guides.is_empty() {
             let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
             tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
         }
     }
-    chain.plan_without_guides()
+    chain.plan_over(given)
 }

@@ -178,6 +178,9 @@ pub struct ViewOptions {
     /// Width and height of the frames, and of the window at its start.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size, help_heading = "What is shown")]
     pub size: Size,
+    /// Draw the scene at this part of the width and height, above 0 and at most 1; `easu` in the chain upscales it.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = parse_render_scale, help_heading = "What is shown")]
+    pub render_scale: f32,
     /// Start with the overlay: what every frame costs, as graphs over the picture.
     #[arg(long, help_heading = "What is shown")]
     pub overlay: bool,
@@ -289,6 +292,13 @@ fn parse_seconds(text: &str) -> Result<f32, String> {
         .ok_or_else(|| format!("expected seconds above 0 and up to {MOST_SECONDS}"))
 }
 
+fn parse_render_scale(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|scale| *scale > 0.0 && *scale <= 1.0)
+        .ok_or_else(|| "expected a number above 0 and at most 1".into())
+}
+
 fn parse_ui_scale(text: &str) -> Result<f32, String> {
     text.parse()
         .ok()
@@ -336,6 +346,15 @@ mod tests {
         assert_eq!(parse_seconds("0.016"), Ok(0.016));
         for wrong in ["0", "-1", "NaN", "inf", "1e9", "soon"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_render_scale_is_above_0_and_at_most_1() {
+        assert_eq!(parse_render_scale("0.5"), Ok(0.5));
+        assert_eq!(parse_render_scale("1"), Ok(1.0));
+        for wrong in ["0", "-0.5", "1.1", "NaN", "50%", ""] {
+            assert!(parse_render_scale(wrong).is_err(), "{wrong}");
         }
     }
 

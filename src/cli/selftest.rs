@@ -113,6 +113,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
 
 pub(super) fn settings() -> Settings {
     Settings {
+        render_scale: 1.0,
         frames_in_flight: 3,
         schedule: Schedule::Pipelined,
         wait_limit: Duration::from_secs(10),
@@ -177,6 +178,7 @@ fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
     let view = view(&plan(&["complement"])?);
     for [width, height] in extents {
         let settings = Settings {
+            render_scale: 1.0,
             check_complement: true,
             ..settings()
         };
@@ -197,6 +199,7 @@ fn withheld(machine: &Machine) -> anyhow::Result<Outcome> {
     const FIRST_WITHHELD: u64 = 5;
     let limit = Duration::from_secs(1);
     let settings = Settings {
+        render_scale: 1.0,
         wait_limit: limit,
         ..settings()
     };

@@ -99,8 +99,14 @@ impl ViewSession {
             settings.frames_in_flight,
             format!("{:?}", settings.schedule).to_lowercase(),
         );
+        let scene = self.renderer.scene_extent();
+        let drawn_at = if scene.width == width && scene.height == height {
+            String::new()
+        } else {
+            format!(" drawn at {}x{}", scene.width, scene.height)
+        };
         format!(
-            "{} | {} | {} | scene {}, {width}x{height} | {schedule}, {in_flight} in flight",
+            "{} | {} | {} | scene {}, {width}x{height}{drawn_at} | {schedule}, {in_flight} in flight",
             self.machine.device.physical.name,
             self.renderer.processor().description(),
             self.renderer.presenter().description(),

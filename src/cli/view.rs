@@ -118,6 +118,7 @@ fn request(options: &ViewOptions) -> Request {
 
 fn settings(options: &ViewOptions) -> Settings {
     Settings {
+        render_scale: options.render_scale,
         frames_in_flight: options.frames_in_flight.into(),
         schedule: options.schedule,
         wait_limit: options.wait_limit(),

@@ -180,8 +180,8 @@ mod tests {
             stages.windows(2).all(|pair| place(pair[0]) < place(pair[1])),
             "{names:?}"
         );
-        let hidden = ["complement", "copy", "spin"];
-        assert_eq!(names[names.len() - 3..], hidden);
+        let hidden = ["enlarge", "complement", "copy", "spin"];
+        assert_eq!(names[names.len() - 4..], hidden);
         let keys: Vec<&str> = catalogue().keyed().map(|(_, effect)| effect.name.as_str()).collect();
         let by_key = [
             "exposure",

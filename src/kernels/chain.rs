@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, UnknownEffect};
 use super::effect::Effect;
 use super::parameter::ParameterError;
-use super::plan::Plan;
+use super::plan::{Given, Plan};
 use std::sync::Arc;
 
 /// Which effects run, in what order, with what values. Effects are named by their catalogue index.
@@ -241,14 +241,17 @@ impl Chain {
         *self = Self { revision, ..other };
     }
 
-    /// The launches of this chain, over a scene that has guides.
+    /// The launches of this chain, over a scene that has guides and is as large as it is shown.
     pub fn plan(&self) -> Plan {
-        Plan::new(self, true)
+        self.plan_over(Given {
+            guides: true,
+            scaled: false,
+        })
     }
 
-    /// The launches of this chain over a scene without guides: effects that need them are left out.
-    pub fn plan_without_guides(&self) -> Plan {
-        Plan::new(self, false)
+    /// The launches of this chain over such a scene.
+    pub fn plan_over(&self, given: Given) -> Plan {
+        Plan::new(self, given)
     }
 
     fn locate<'a>(&self, setting: &'a str) -> Result<(usize, &'a str), SettingError> {

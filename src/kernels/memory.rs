@@ -234,3 +234,7 @@ impl<K: Ord + Copy, T> Pool<K, T> {
         Ok(self.made.len() - 1)
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

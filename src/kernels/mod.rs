@@ -30,7 +30,7 @@ pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
-pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
 pub use preset::{Preset, PresetError};
 pub use test_guides::TestGuides;
 

@@ -142,6 +142,16 @@ pub struct State {
     pub buffers: Vec<OwnBuffer>,
 }
 
+/// What a chain is run over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The scene writes guides. Without, effects that read them do not run.
+    pub guides: bool,
+    /// The scene is smaller than what is shown. Effects that read guides run before the one that upscales; where none is on that
+    /// does, the hidden effect `enlarge` runs in the place of `easu`.
+    pub scaled: bool,
+}
+
 /// The launches of a chain, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -192,15 +202,10 @@ impl Step {
 }
 
 impl Plan {
-    /// Without guides, effects that need them do not run.
-    pub(super) fn new(chain: &Chain, has_guides: bool) -> Self {
+    pub(super) fn new(chain: &Chain, given: Given) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let catalogue = chain.catalogue();
-        let mut active = chain.active();
-        active.retain(|effect| has_guides || catalogue.effects()[*effect].guides.is_empty());
-        if active.is_empty() {
-            active.push(catalogue.index_of("copy").expect("copy comes with the program"));
-        }
+        let active = active(chain, given);
         let mut plan = Self {
             launches: Vec::new(),
             scratch: Vec::new(),
@@ -406,6 +411,32 @@ impl Plan {
         };
         images.map(bytes).sum()
     }
+}
+
+/// The effects that run, at least one.
+fn active(chain: &Chain, given: Given) -> Vec<usize> {
+    let catalogue = chain.catalogue();
+    let reads_guides = |effect: &usize| !catalogue.effects()[*effect].guides.is_empty();
+    let hidden = |name: &str| catalogue.index_of(name).expect("it comes with the program");
+    let mut active = chain.active();
+    active.retain(|effect| given.guides || !reads_guides(effect));
+    if given.scaled {
+        let upscales = |effect: &usize| catalogue.effects()[*effect].upscales;
+        if !active.iter().any(upscales) {
+            let place = |effect: &usize| chain.order().iter().position(|other| other == effect);
+            let easu = place(&hidden("easu"));
+            let before = active.iter().take_while(|effect| place(effect) < easu).count();
+            active.insert(before, hidden("enlarge"));
+        }
+        let at = active.iter().position(upscales).unwrap_or_default();
+        let after = active.split_off(at);
+        let (with_guides, others): (Vec<usize>, Vec<usize>) = after.into_iter().partition(reads_guides);
+        active.extend(with_guides.into_iter().chain(others));
+    }
+    if active.is_empty() {
+        active.push(hidden("copy"));
+    }
+    active
 }
 
 impl Launch {

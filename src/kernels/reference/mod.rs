@@ -1,19 +1,47 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod aces;
+mod aces_approximation;
+mod agx;
+mod ascii;
+mod bilateral;
 mod bloom;
+mod blue_noise_mask;
+mod box_blur;
 mod chromatic_aberration;
+mod crt;
+mod dither;
+mod dual_filter;
+mod easu;
+mod enlarge;
 mod exposure;
+mod false_colour;
+mod film_grain;
+mod fxaa;
 mod gaussian;
+mod grey;
+mod halftone;
 mod host_images;
 mod host_memory;
+mod kuwahara;
+mod median;
+mod nlm;
+mod pixelate;
+mod rcas;
+mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
+mod srgb;
 #[cfg(test)]
 mod test_images;
+#[cfg(test)]
+mod test_picture;
 mod tonemap;
+mod unsharp;
 mod vignette;
+mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
@@ -155,18 +183,49 @@ pub fn of(entry: &str) -> Option<Reference> {
     Some(match entry {
         "copy" | "spin" => Reference::Bits,
         "complement" => Reference::Stored(complement),
+        "easu" => Reference::Light(easu::row),
+        "enlarge" => Reference::Light(enlarge::row),
         "exposure" => Reference::Light(exposure::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
+        "bilateral" => Reference::Light(bilateral::row),
+        "nlm" => Reference::Light(nlm::row),
+        "box_rows" => Reference::Light(box_blur::rows),
+        "box_columns" => Reference::Light(box_blur::columns),
+        "dual_filter_down" => Reference::Light(dual_filter::down),
+        "dual_filter_up" => Reference::Light(dual_filter::up),
+        "fxaa" => Reference::Light(fxaa::row),
+        "median" => Reference::Light(median::row),
+        "rcas" => Reference::Light(rcas::row),
+        "unsharp_rows" => Reference::Light(unsharp::rows),
+        "unsharp_combine" => Reference::Light(unsharp::combine),
         "bloom_bright" => Reference::Light(bloom::bright),
         "bloom_down" => Reference::Light(bloom::down),
         "bloom_up" => Reference::Light(bloom::up),
         "bloom_composite" => Reference::Light(bloom::composite),
         "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
+        "reinhard" => Reference::Light(reinhard::row),
+        "aces" => Reference::Light(aces::row),
+        "aces_approximation" => Reference::Light(aces_approximation::row),
+        "agx" => Reference::Light(agx::row),
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
         "vignette" => Reference::Light(vignette::row),
+        "luminance" => Reference::Light(grey::row),
+        "false_colour" => Reference::Light(false_colour::row),
+        "zebra" => Reference::Light(zebra::row),
+        "pixelate_rows" => Reference::Light(pixelate::rows),
+        "pixelate_columns" => Reference::Light(pixelate::columns),
+        "pixelate_show" => Reference::Light(pixelate::show),
+        "halftone" => Reference::Light(halftone::row),
+        "ascii_cells" => Reference::Light(ascii::cells),
+        "ascii_letters" => Reference::Light(ascii::letters),
+        "crt" => Reference::Light(crt::row),
+        "kuwahara" => Reference::Light(kuwahara::row),
+        "film_grain" => Reference::Light(film_grain::row),
+        "dither_bayer" => Reference::Light(dither::bayer_row),
+        "dither_blue_noise" => Reference::Light(dither::blue_noise_row),
         _ => return None,
     })
 }

@@ -49,7 +49,7 @@ pub(crate) fn apply(effect: &str, settings: &[(&str, f64)], extent: [u32; 2], im
     apply_at(effect, settings, extent, image, 1)
 }
 
-/// The same at a given frame.
+/// The same at a given frame, of which there are 60 a second.
 pub(crate) fn apply_at(
     effect: &str,
     settings: &[(&str, f64)],
@@ -59,7 +59,31 @@ pub(crate) fn apply_at(
 ) -> Vec<Texel> {
     let frame = FrameParameters {
         frame,
+        time: frame as f32 / 60.0,
         ..Default::default()
     };
     Bench::new(effect, settings, FrameExtents::same(extent)).frame(image, None, &frame)
+}
+
+/// Compares one-texel pictures with a fixture of lines `name,red,green,blue,shown red,shown green,shown blue`, in which
+/// the name's first word is the effect; `cases` lines have the name.
+pub(crate) fn assert_fixture(fixture: &str, name: &str, settings: &[(&str, f64)], cases: usize) {
+    let effect = name.split(' ').next().expect("a word");
+    let lines = fixture
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(','));
+    let mut compared = 0;
+    for line in lines {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().expect("a number")).collect();
+        let color = [fields[0] as f32, fields[1] as f32, fields[2] as f32, 0.5];
+        let out = apply(effect, settings, [1, 1], &[color])[0];
+        for (shown, expected) in out.iter().zip(&fields[3..]) {
+            // Half a step of half, and what float arithmetic adds.
+            let error = (f64::from(*shown) - expected).abs();
+            assert!(error <= 5.5e-4 * expected + 1e-6, "{name},{line}: {out:?}");
+        }
+        assert_eq!(out[3], 0.5);
+        compared += 1;
+    }
+    assert_eq!(compared, cases, "{name}");
 }
