@@ -156,15 +156,14 @@ pub struct ViewOptions {
     /// What Vulkan draws: studio, none.
     #[arg(long, value_name = "NAME", default_value = "studio", help_heading = "What is shown")]
     pub scene: String,
-    /// The effects that are on at the start, in this order; `none` for none.
-    #[arg(
-        long,
-        value_name = "A,B",
-        default_value = DEFAULT_KERNELS,
-        value_delimiter = ',',
-        help_heading = "What is shown"
-    )]
-    pub kernels: Vec<String>,
+    /// A kernel of yours: a .cu file, which is compiled at the start and again whenever it is saved. May be given again for
+    /// another. docs/writing-kernels.md says how to write one.
+    #[arg(long, value_name = "FILE.cu", help_heading = "What is shown")]
+    pub kernel: Vec<PathBuf>,
+    /// The effects that are on at the start, in this order; `none` for none. An element with a / in it is a folder, whose kernels
+    /// are all there, and watched. By default bloom,tonemap,sharpen,vignette, and what --kernel names.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "What is shown")]
+    pub kernels: Option<Vec<String>>,
     /// The effects, their order and their parameters as a preset has them: its name, or a TOML file.
     #[arg(
         long,

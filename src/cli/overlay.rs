@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use crate::kernels::catalogue;
+use crate::kernels::Catalogue;
 use crate::overlay::{Chosen, Facts, Notice, Overlay, Panels};
 use crate::renderer::Renderer;
 use crate::timing::FrameRecord;
 use crate::vulkan::PhysicalDevice;
+
+use super::capture::effect_names;
 
 /// How long the chosen effect is shown after a key, where the overlay is not.
 const SHOWN_FOR: Duration = Duration::from_secs(3);
@@ -34,13 +36,12 @@ pub(crate) struct ViewOverlay {
 
 impl ViewOverlay {
     /// The overlay of a view on `device`.
-    pub fn new(device: &PhysicalDevice, is_on: bool, fixed_scale: Option<f32>) -> Self {
+    pub fn new(device: &PhysicalDevice, catalogue: &Catalogue, is_on: bool, fixed_scale: Option<f32>) -> Self {
         let facts = Facts {
-            effects: catalogue().effects().iter().map(|effect| effect.name.clone()).collect(),
             memory_total: device.local_memory(),
             ..Facts::default()
         };
-        Self {
+        let mut overlay = Self {
             overlay: Overlay::new(facts),
             is_on,
             all_hidden: false,
@@ -50,7 +51,9 @@ impl ViewOverlay {
             touched_at: None,
             notice: None,
             has_measured: false,
-        }
+        };
+        overlay.set_effects(catalogue);
+        overlay
     }
 
     /// Remembers a retired frame.
@@ -77,6 +80,16 @@ impl ViewOverlay {
     /// The effect that keys change now, and when they last did.
     pub fn set_chosen(&mut self, chosen: Option<Chosen>, touched_at: Option<Instant>) {
         (self.chosen, self.touched_at) = (chosen.map(Arc::new), touched_at);
+    }
+
+    /// The effects by catalogue index, when there are others than at the start.
+    pub fn set_effects(&mut self, catalogue: &Catalogue) {
+        self.overlay.facts_mut().effects = effect_names(catalogue).into_iter().map(str::to_owned).collect();
+    }
+
+    /// What went wrong, or nothing any more.
+    pub fn set_notice(&mut self, notice: Option<Notice>) {
+        self.notice = notice.map(Arc::new);
     }
 
     fn panels(&self) -> Panels {

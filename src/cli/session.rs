@@ -8,21 +8,23 @@ use std::time::Instant;
 
 use anyhow::Context;
 use ash::vk;
-use glam::Vec2;
 
-use crate::app::{Action, Flow, HeldKeys, Input, Session};
-use crate::kernels::{Chain, Plan};
+use crate::app::{Action, Flow, Input, Session};
+use crate::kernels::Plan;
 use crate::renderer::{Rendered, Renderer, View};
-use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
+use crate::scene::{self, CameraControl, SceneFrame};
 use crate::timing::table::summary_table;
 use crate::timing::{Capture, History};
 use crate::whole_file;
 
 use super::capture::{Recording, effect_names};
+use super::live::LiveKernels;
+use super::live_plan::plan_of;
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
 use super::setup::Machine;
+use super::steering::steer;
 use super::tuning::Tuning;
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
@@ -45,6 +47,7 @@ pub(crate) struct Keep {
 pub(crate) struct ViewSession {
     renderer: Renderer,
     machine: Machine,
+    live: LiveKernels,
     tuning: Tuning,
     plan: Arc<Plan>,
     camera: CameraControl,
@@ -62,15 +65,18 @@ impl ViewSession {
     pub fn new(
         renderer: Renderer,
         machine: Machine,
-        tuning: Tuning,
+        (live, tuning): (LiveKernels, Tuning),
         keep: Keep,
         capture: Option<Recording>,
-        overlay: ViewOverlay,
+        mut overlay: ViewOverlay,
     ) -> Self {
-        let plan = Arc::new(plan_of(tuning.chain(), &renderer));
+        let plan = Arc::new(plan_of(tuning.chain(), &live, &renderer));
+        overlay.set_notice(live.notice());
+        let history = History::new(&effect_names(tuning.chain().catalogue()));
         Self {
             renderer,
             machine,
+            live,
             tuning,
             plan,
             camera: CameraControl::new(),
@@ -80,7 +86,7 @@ impl ViewSession {
             steps: 0,
             keep,
             capture,
-            history: History::new(&effect_names()),
+            history,
             overlay,
         }
     }
@@ -127,40 +133,6 @@ impl ViewSession {
         single
     }
 
-    fn move_camera(&mut self, input: &Input) {
-        let height = self.renderer.extent().height.max(1) as f32;
-        let part = |pixels: [f32; 2]| Vec2::from(pixels) / height;
-        if input.drag_orbit != [0.0; 2] {
-            self.camera.orbit(part(input.drag_orbit));
-        }
-        if input.pan != [0.0; 2] {
-            self.camera.pan(part(input.pan));
-        }
-        if input.dolly != 0.0 {
-            self.camera.dolly(input.dolly);
-        }
-        let HeldKeys {
-            forward,
-            back,
-            left,
-            right,
-            up,
-            down,
-            ..
-        } = input.held;
-        let held = [
-            (CameraMove::Forward, forward),
-            (CameraMove::Back, back),
-            (CameraMove::Left, left),
-            (CameraMove::Right, right),
-            (CameraMove::Up, up),
-            (CameraMove::Down, down),
-        ];
-        for (direction, is_down) in held {
-            self.camera.hold(direction, is_down);
-        }
-    }
-
     /// Gives retired frames to the history and to the capture.
     fn keep_records(&mut self) {
         for record in self.renderer.take_records() {
@@ -190,10 +162,36 @@ impl ViewSession {
         self.tuning.act(action);
         self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
         if self.tuning.chain().revision() != before {
-            self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
-            if let Some(capture) = &mut self.capture {
-                capture.chain_changed(self.renderer.last_frame().value() + 1, self.tuning.chain());
+            self.chain_changed();
+        }
+    }
+
+    fn chain_changed(&mut self) {
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.live, &self.renderer));
+        if let Some(capture) = &mut self.capture {
+            capture.chain_changed(self.renderer.last_frame().value() + 1, self.tuning.chain());
+        }
+    }
+
+    /// Takes over what came of kernels that were saved. The next frame runs the new ones, and frames under way keep the old.
+    fn take_kernels(&mut self) {
+        let changes = self.live.poll();
+        if let Some(catalogue) = &changes.catalogue {
+            let known = self.history.effects().len();
+            for effect in catalogue.effects().iter().skip(known) {
+                self.history.add_effect(&effect.name);
+                if self.capture.is_some() {
+                    tracing::warn!("the capture has no column for {}, which is newer", effect.name);
+                }
             }
+            self.overlay.set_effects(catalogue);
+            self.tuning.adopt(Arc::clone(catalogue), &changes.switch_on);
+            self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
+            self.chain_changed();
+            self.live.unload(&changes);
+        }
+        if changes.has_other_problems {
+            self.overlay.set_notice(self.live.notice());
         }
     }
 
@@ -246,7 +244,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
-        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.renderer));
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.live, &self.renderer));
         self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
@@ -261,19 +259,6 @@ impl ViewSession {
     }
 }
 
-/// The chain's launches over the renderer's scene. What cannot run over it is named.
-fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
-    let given = renderer.given();
-    for effect in chain.active() {
-        let effect = &chain.catalogue().effects()[effect];
-        if !given.guides && !effect.guides.is_empty() {
-            let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
-            tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
-        }
-    }
-    chain.plan_over(given)
-}
-
 /// Writes the whole file or none of it.
 fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
     let write = |file: &mut File| {
@@ -285,7 +270,9 @@ fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
 
 impl Session for ViewSession {
     fn frame(&mut self, input: &Input) -> anyhow::Result<Flow> {
-        self.move_camera(input);
+        self.take_kernels();
+        let height = self.renderer.extent().height;
+        steer(&mut self.camera, input, height);
         let time_delta = self.time_delta();
         let camera = self
             .camera
@@ -372,7 +359,11 @@ impl Session for ViewSession {
             .tuning
             .chosen_text()
             .map_or_else(String::new, |chosen| format!(" | {chosen}"));
-        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}{chosen}")
+        let problem = self
+            .live
+            .problem_text()
+            .map_or_else(String::new, |problem| format!(" | {problem}"));
+        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}{chosen}{problem}")
     }
 
     fn closing(&mut self) -> anyhow::Result<()> {

@@ -1,9 +1,10 @@
 //! The chain of a running view, as keys change it: what is on, in what order, with what values.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::app::Action;
-use crate::kernels::{Chain, Effect, Parameter};
+use crate::kernels::{Catalogue, Chain, Effect, Parameter};
 use crate::overlay::{Chosen, ChosenParameter};
 
 use super::presets::Presets;
@@ -36,6 +37,21 @@ impl Tuning {
     /// The chain as it is now.
     pub fn chain(&self) -> &Chain {
         &self.chain
+    }
+
+    /// Takes effects over that were made while the view runs, and switches some of them on.
+    pub fn adopt(&mut self, catalogue: Arc<Catalogue>, switch_on: &[String]) {
+        self.chain.adopt(catalogue);
+        for name in switch_on {
+            if let Ok(effect) = self.chain.catalogue().index_of(name)
+                && !self.chain.is_enabled(effect)
+            {
+                self.chain.toggle(effect);
+            }
+        }
+        if !switch_on.is_empty() {
+            self.say_effects();
+        }
     }
 
     /// Does what concerns effects, and says in the log what came of it. The chain's revision tells whether it changed.

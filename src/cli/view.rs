@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 
 use crate::app::{self, Flow, Input, Session, WindowOptions};
-use crate::kernels::{Chain, catalogue};
+use crate::kernels::{Catalogue, catalogue};
 use crate::present::{Display, find_display};
-use crate::renderer::Settings;
+use crate::renderer::{Renderer, Settings};
 use crate::timing::Capture;
 
 use super::capture::Recording;
+use super::live::LiveKernels;
 use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
@@ -19,6 +20,7 @@ use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
 use super::tuning::Tuning;
 use super::usage;
+use super::wishes::Wishes;
 
 /// Frames of an offscreen run that no number was given for: five seconds of 60 Hz.
 const OFFSCREEN_FRAMES: u64 = 300;
@@ -31,13 +33,8 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
     let mut presets = Presets::of_user();
-    let mut chain = match &options.preset {
-        Some(name) => presets.load(name, &Chain::new(catalogue()))?,
-        None => chain_of(&options.kernels)?,
-    };
-    for setting in &options.set {
-        set(&mut chain, setting)?;
-    }
+    let wishes = Wishes::new(options)?;
+    wishes.check(&mut presets)?;
     if let Some(path) = &options.screenshot {
         check_picture_path(path)?;
     }
@@ -65,40 +62,23 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
         screenshot: options.screenshot.clone(),
         preset,
     };
-    let tuning = Tuning::new(chain, presets);
     match display {
-        Some(display) => in_window(display, options, tuning, keep),
-        None => offscreen(options, tuning, keep),
+        Some(display) => in_window(display, options, wishes, keep),
+        None => offscreen(options, &wishes, keep),
     }
 }
 
-/// The chain with the named effects on.
-fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
-    let names: Vec<_> = names
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty())
-        .collect();
-    if names == ["none"] {
-        return Ok(Chain::new(catalogue()));
-    }
-    Chain::with_enabled(catalogue(), &names).map_err(usage)
-}
-
-/// Sets what `--set` names.
-fn set(chain: &mut Chain, setting: &str) -> anyhow::Result<()> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-    let Some((name, value)) = setting
-        .split_once('=')
-        .and_then(|(name, value)| Some((name.trim(), number(value)?)))
-    else {
-        return Err(usage(format!(
-            "--set {setting}: expected EFFECT.PARAMETER=NUMBER, such as bloom.intensity=0.3"
-        )));
-    };
-    chain
-        .set(name, value)
-        .map_err(|error| usage(format!("--set {setting}: {error}")))
+/// Makes the user's kernels, and the chain of them and the program's.
+fn chain(
+    wishes: &Wishes,
+    renderer: &mut Renderer,
+    machine: &Machine,
+    watches_program: bool,
+) -> anyhow::Result<(LiveKernels, Tuning)> {
+    let live = LiveKernels::start(&wishes.user, renderer, machine, watches_program);
+    let mut presets = Presets::of_user();
+    let chain = wishes.chain(live.catalogue(), &mut presets, &|name| live.awaits(name))?;
+    Ok((live, Tuning::new(chain, presets)))
 }
 
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
@@ -149,8 +129,8 @@ fn settings(options: &ViewOptions) -> Settings {
     }
 }
 
-fn overlay(machine: &Machine, options: &ViewOptions) -> ViewOverlay {
-    ViewOverlay::new(&machine.device.physical, options.overlay, options.ui_scale)
+fn overlay(machine: &Machine, catalogue: &Catalogue, options: &ViewOptions) -> ViewOverlay {
+    ViewOverlay::new(&machine.device.physical, catalogue, options.overlay, options.ui_scale)
 }
 
 fn extent(options: &ViewOptions) -> vk::Extent2D {
@@ -169,7 +149,7 @@ fn say_why(machine: &Machine) {
     }
 }
 
-fn in_window(display: Display, options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Result<()> {
+fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep) -> anyhow::Result<()> {
     let window_options = WindowOptions {
         title: "Handover".into(),
         extent: extent(options),
@@ -185,10 +165,11 @@ fn in_window(display: Display, options: &ViewOptions, tuning: Tuning, keep: Keep
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
+        let (live, tuning) = chain(&wishes, &mut renderer, &machine, true)?;
         let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
         let capture = options.capture.as_ref().map(begin).transpose()?;
-        let overlay = overlay(&machine, &options);
-        let mut session = ViewSession::new(renderer, machine, tuning, keep, capture, overlay);
+        let overlay = overlay(&machine, live.catalogue(), &options);
+        let mut session = ViewSession::new(renderer, machine, (live, tuning), keep, capture, overlay);
         session.scaled(window.scale_factor());
         tracing::info!("{}", session.describe());
         tracing::info!(
@@ -198,7 +179,7 @@ fn in_window(display: Display, options: &ViewOptions, tuning: Tuning, keep: Keep
     })
 }
 
-fn offscreen(options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Result<()> {
+fn offscreen(options: &ViewOptions, wishes: &Wishes, keep: Keep) -> anyhow::Result<()> {
     let request = Request {
         present: PresentChoice::Offscreen,
         ..request(options)
@@ -208,6 +189,7 @@ fn offscreen(options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Resul
     say_why(&machine);
     let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
     withhold(&mut renderer, options);
+    let (live, tuning) = chain(wishes, &mut renderer, &machine, false)?;
 
     // Without a display and without a word about what to keep, keep a picture and the timings.
     let default_folder =
@@ -231,8 +213,8 @@ fn offscreen(options: &ViewOptions, tuning: Tuning, keep: Keep) -> anyhow::Resul
         screenshot,
         ..keep
     };
-    let overlay = overlay(&machine, options);
-    let mut session = ViewSession::new(renderer, machine, tuning, keep, capture, overlay);
+    let overlay = overlay(&machine, live.catalogue(), options);
+    let mut session = ViewSession::new(renderer, machine, (live, tuning), keep, capture, overlay);
     tracing::info!("{}", session.describe());
     let ran = render_all(&mut session);
     let closed = session.closing();
@@ -248,7 +230,7 @@ fn render_all(session: &mut ViewSession) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn withhold(renderer: &mut crate::renderer::Renderer, options: &ViewOptions) {
+fn withhold(renderer: &mut Renderer, options: &ViewOptions) {
     if let Some(frame) = options.withhold_processed {
         renderer.processor().withhold_from(crate::frame::FrameNumber::at(frame));
     }

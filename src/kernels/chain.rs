@@ -1,6 +1,7 @@
 //! The chain a user makes of the effects: which run, in what order, with what values.
 
 use super::catalogue::{Catalogue, UnknownEffect};
+use super::effect::Effect;
 use super::parameter::ParameterError;
 use super::plan::{Given, Plan};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Chain {
         let effects = catalogue.effects();
         Self {
             catalogue: Arc::clone(catalogue),
-            order: (0..effects.len()).collect(),
+            order: catalogue.order().to_vec(),
             enabled: vec![false; effects.len()],
             solo: None,
             bypass: false,
@@ -60,13 +61,60 @@ impl Chain {
                 order.push(effect);
             }
         }
-        for effect in (0..chain.enabled.len()).filter(|effect| !chain.enabled[*effect]) {
-            let after = |other: &usize| chain.enabled[*other] && *other > effect;
+        let rank = |effect: usize| catalogue.order().iter().position(|other| *other == effect);
+        for effect in catalogue
+            .order()
+            .iter()
+            .copied()
+            .filter(|effect| !chain.enabled[*effect])
+        {
+            let after = |other: &usize| chain.enabled[*other] && rank(*other) > rank(effect);
             let place = order.iter().position(after).unwrap_or(order.len());
             order.insert(place, effect);
         }
         chain.order = order;
         Ok(chain)
+    }
+
+    /// Takes a catalogue that was made of this one by [`Catalogue::with`]. What is on and in what order stays; so do the values of
+    /// parameters that the effect still has, where they are in range. New parameters have their defaults, and new effects are
+    /// off, before the first that the catalogue has later.
+    pub fn adopt(&mut self, catalogue: Arc<Catalogue>) {
+        for (index, effect) in catalogue.effects().iter().enumerate() {
+            let mut parameters = effect.default_parameters();
+            let Some(before) = self.catalogue.effects().get(index) else {
+                let rank = |effect: usize| catalogue.order().iter().position(|other| *other == effect);
+                let after = |other: &usize| rank(*other) > rank(index);
+                let place = self.order.iter().position(after).unwrap_or(self.order.len());
+                self.order.insert(place, index);
+                self.enabled.push(false);
+                self.parameters.push(parameters);
+                continue;
+            };
+            if before.id == effect.id {
+                continue;
+            }
+            for parameter in &before.parameters {
+                let value = before.get(&self.parameters[index], &parameter.name);
+                // One that is gone, or has another range, has its default.
+                let _ = value.and_then(|value| effect.set(&mut parameters, &parameter.name, value));
+            }
+            self.parameters[index] = parameters;
+        }
+        self.catalogue = catalogue;
+        self.revision += 1;
+    }
+
+    /// This chain without the effects that cannot run: they are off.
+    pub fn only(&self, can_run: impl Fn(&Effect) -> bool) -> Self {
+        let mut chain = self.clone();
+        for (index, effect) in self.catalogue.effects().iter().enumerate() {
+            if !can_run(effect) {
+                chain.enabled[index] = false;
+                chain.bypass |= chain.solo == Some(index);
+            }
+        }
+        chain
     }
 
     /// The effects this chain is made of.
@@ -237,6 +285,55 @@ mod tests {
         // Both before the first enabled one that the catalogue has later.
         assert!(place("gaussian") < place("vignette") && place("tonemap") < place("vignette"));
         assert!(place("vignette") < place("bloom") && place("bloom") < place("copy"));
+    }
+
+    #[test]
+    fn a_catalogue_is_taken_over_with_what_still_holds() {
+        let mut chain = Chain::with_enabled(catalogue(), &["bloom", "vignette"]).expect("known");
+        chain.set("bloom.intensity", 2.0).expect("in range");
+        chain.set("bloom.threshold", 3.0).expect("in range");
+        let (order, enabled) = (chain.order().to_vec(), chain.active());
+        let mut bloom = Effect::clone(catalogue().by_name("bloom").expect("known"));
+        bloom.id = super::super::EffectId::next();
+        // The order of the parameters is another, one has a smaller range, one is gone, and one is new.
+        bloom.parameters.reverse();
+        bloom.parameters.retain(|parameter| parameter.name != "knee");
+        for parameter in &mut bloom.parameters {
+            match parameter.name.as_str() {
+                "threshold" => parameter.maximum = 2.0,
+                "scatter" => parameter.name = "spread".into(),
+                _ => {}
+            }
+        }
+        let (next, index) = catalogue().with(bloom).expect("goes with the others");
+        let revision = chain.revision();
+        chain.adopt(Arc::new(next));
+        assert_eq!(chain.revision(), revision + 1);
+        assert_eq!((chain.order(), chain.active()), (order.as_slice(), enabled));
+        let values = ["intensity", "threshold", "spread", "limit"].map(|name| chain.get(&format!("bloom.{name}")));
+        assert_eq!(values[0], Ok(2.0));
+        assert_eq!(values[1..], [Ok(1.0), Ok(f64::from(0.7_f32)), Ok(64.0)]);
+        assert!(chain.get("bloom.knee").is_err());
+        assert_eq!(chain.parameters(index).len(), 16);
+        // A new effect is off, and stands by its stage.
+        let edge = Effect {
+            name: "edge".into(),
+            key: None,
+            stage: crate::kernels::Stage::Denoise,
+            id: super::super::EffectId::next(),
+            ..Effect::clone(catalogue().by_name("sharpen").expect("known"))
+        };
+        let (next, edge) = chain.catalogue().with(edge).expect("goes with the others");
+        chain.adopt(Arc::new(next));
+        assert_eq!((chain.order()[0], chain.is_enabled(edge)), (edge, false));
+        chain.toggle(edge);
+        assert_eq!(chain.enabled_names(), ["edge", "bloom", "vignette"]);
+        assert_eq!(
+            chain.only(|effect| effect.name != "edge").enabled_names(),
+            ["bloom", "vignette"]
+        );
+        chain.solo(edge);
+        assert!(chain.only(|effect| effect.name != "edge").active().is_empty());
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct Effect {
 pub enum Binary {
     /// PTX that comes with the program: the driver compiles it for its device.
     Ptx(&'static str),
+    /// PTX made while running, by an NVRTC that does not know the device yet.
+    NewPtx(Arc<str>),
     /// A cubin for the device.
     Cubin(Arc<[u8]>),
 }
@@ -255,7 +257,7 @@ impl Guide {
 }
 
 /// How far a processor's result may be from the CPU reference. A channel passes if any of the three bounds holds.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
     /// Steps between neighbouring halves.

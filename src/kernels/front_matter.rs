@@ -22,9 +22,14 @@ pub struct FrontMatterError {
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
     title: String,
+    // What the effects of the program all have, and a user's own need not.
+    #[serde(default)]
     summary: String,
+    #[serde(default)]
     source: String,
+    #[serde(default)]
     alpha: String,
+    #[serde(default)]
     broken_pixels: String,
     stage: Stage,
     key: Option<String>,
@@ -36,6 +41,7 @@ struct FrontMatter {
     jitter: bool,
     #[serde(default)]
     upscales: bool,
+    #[serde(default)]
     tolerance: Tolerance,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,

@@ -27,10 +27,16 @@ pub(super) struct PassText {
     #[serde(default)]
     buffers: Vec<String>,
     threads: Option<[u32; 2]>,
+    #[serde(default = "usual_block")]
     block: [u32; 2],
     #[serde(default)]
     index: u32,
     repeat: Option<u32>,
+}
+
+/// A warp across, eight rows.
+fn usual_block() -> [u32; 2] {
+    [32, 8]
 }
 
 /// A buffer as it is written.
