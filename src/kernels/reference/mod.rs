@@ -10,6 +10,7 @@ mod host_memory;
 mod run;
 mod sharpen;
 mod sobel;
+mod taa;
 #[cfg(test)]
 mod test_images;
 mod tonemap;
@@ -166,6 +167,8 @@ pub fn of(entry: &str) -> Option<Reference> {
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "taa_resolve" => Reference::Light(taa::resolve),
+        "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),
         _ => return None,
     })
