@@ -322,6 +322,21 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
         "1.055f * (sqrtf(root) * cube_root)",
         "1.055f * cube_root",
     ),
+    ("taa", "other < depth", "other > depth"),
+    ("taa", "float(at.y) + motion.y", "float(at.y) - motion.y"),
+    ("taa", "int(left) + 2, row", "int(left) + 1, row"),
+    ("taa", "1.5f * t - 2.5f", "1.5f * t - 2.4f"),
+    (
+        "taa",
+        "k < 9; ++k) {\n        float4 away",
+        "k < 8; ++k) {\n        float4 away",
+    ),
+    ("taa", "fabsf(away.z) / ", "0.0f * "),
+    (
+        "taa",
+        "parameters.anti_flicker * now.x",
+        "parameters.anti_flicker * clipped.x",
+    ),
 ];
 
 #[test]

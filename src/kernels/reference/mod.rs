@@ -34,6 +34,7 @@ mod run;
 mod sharpen;
 mod sobel;
 mod srgb;
+mod taa;
 #[cfg(test)]
 mod test_images;
 #[cfg(test)]
@@ -211,6 +212,8 @@ pub fn of(entry: &str) -> Option<Reference> {
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "taa_resolve" => Reference::Light(taa::resolve),
+        "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),
         "luminance" => Reference::Light(grey::row),
         "false_colour" => Reference::Light(false_colour::row),
