@@ -6,6 +6,8 @@ mod aces_approximation;
 mod agx;
 mod ascii;
 mod bilateral;
+mod albedo_view;
+mod auto_exposure;
 mod bloom;
 mod blue_noise_mask;
 mod box_blur;
@@ -15,6 +17,7 @@ mod dither;
 mod dual_filter;
 mod easu;
 mod enlarge;
+mod depth_view;
 mod exposure;
 mod false_colour;
 mod film_grain;
@@ -30,6 +33,8 @@ mod nlm;
 mod pixelate;
 mod rcas;
 mod reinhard;
+mod motion_view;
+mod normal_view;
 mod run;
 mod sharpen;
 mod sobel;
@@ -187,6 +192,14 @@ pub fn of(entry: &str) -> Option<Reference> {
         "easu" => Reference::Light(easu::row),
         "enlarge" => Reference::Light(enlarge::row),
         "exposure" => Reference::Light(exposure::row),
+        "auto_exposure_count" => Reference::Whole(auto_exposure::count),
+        "auto_exposure_gather" => Reference::Whole(auto_exposure::gather),
+        "auto_exposure_adapt" => Reference::Whole(auto_exposure::adapt),
+        "auto_exposure_apply" => Reference::Light(auto_exposure::apply),
+        "depth_view" => Reference::Light(depth_view::row),
+        "normal_view" => Reference::Light(normal_view::row),
+        "albedo_view" => Reference::Light(albedo_view::row),
+        "motion_view" => Reference::Light(motion_view::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
         "bilateral" => Reference::Light(bilateral::row),
