@@ -48,11 +48,7 @@ fn settled(window: &mut Window) -> Picture {
 
 #[test]
 fn keys_choose_and_change_order_parameters_and_presets() {
-    let mut window = Window::open(
-        "software",
-        "--kernels sobel,vignette --set vignette.grain=0",
-        own_settings,
-    );
+    let mut window = Window::open("software", "--kernels sobel,vignette", own_settings);
     window.pause();
     let first = settled(&mut window);
     window.press("bracketright");
@@ -126,8 +122,7 @@ fn keys_choose_and_change_order_parameters_and_presets() {
 #[test]
 fn a_saved_preset_shows_the_same_picture() {
     let run = "--present offscreen --processor host --size 160x90 --frames 3";
-    let chain =
-        "--kernels vignette,bloom --set bloom.intensity=0.9 --set sobel.strength=0.5 --set vignette.grain_size=3";
+    let chain = "--kernels vignette,bloom,film_grain --set bloom.intensity=0.9 --set sobel.strength=0.5 --set film_grain.size=3";
     let made = handover(
         &format!("{run} {chain} --save-preset look.toml --screenshot a.png"),
         |_, _| {},
@@ -135,7 +130,10 @@ fn a_saved_preset_shows_the_same_picture() {
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     assert!(made.stdout.contains("preset: look.toml"), "{}", made.stdout);
     let text = fs::read_to_string(made.folder.path().join("look.toml")).unwrap();
-    assert!(text.contains("effects = [\"vignette\", \"bloom\"]"), "{text}");
+    assert!(
+        text.contains("effects = [\"vignette\", \"bloom\", \"film_grain\"]"),
+        "{text}"
+    );
     let copy = made.folder.path().join("look.toml");
     let loaded = handover(
         &format!("{run} --preset mine --save-preset again --screenshot b.png"),
@@ -152,11 +150,11 @@ fn a_saved_preset_shows_the_same_picture() {
     assert_eq!(fs::read_to_string(again).unwrap(), text);
     // A parameter of the command line counts more than the preset's.
     let other = handover(
-        &format!("{run} --preset film --set vignette.grain=0 --save-preset c.toml"),
+        &format!("{run} --preset film --set film_grain.amount=0 --save-preset c.toml"),
         |_, _| {},
     );
     let text = fs::read_to_string(other.folder.path().join("c.toml")).unwrap();
-    assert!(text.contains("grain = 0.0"), "{text}");
+    assert!(text.contains("amount = 0.0"), "{text}");
 }
 
 #[test]
@@ -169,7 +167,7 @@ fn presets_are_listed_with_what_is_wrong_with_them() {
     });
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for words in [
-        "film     An old lens on grainy film (bloom, chromatic_aberration, tonemap, vignette)",
+        "film     An old lens on grainy film (bloom, chromatic_aberration, tonemap, vignette, film_grain)",
         "mine     Mine (bloom)",
         "old      broken: ",
         "old.toml:1: no effect is called \"blom\" (did you mean \"bloom\"?)",

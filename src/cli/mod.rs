@@ -8,6 +8,7 @@ mod examples;
 mod kernel_test;
 mod live;
 mod live_plan;
+mod live_test;
 mod log;
 mod options;
 mod output;

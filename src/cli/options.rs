@@ -88,6 +88,9 @@ pub struct SelftestOptions {
     /// Resizes of the resize test.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub resizes: u32,
+    /// Saves of the live test, every second one of a broken kernel.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(4..))]
+    pub saves: u32,
     /// Run with the validation layer and synchronization validation.
     #[arg(long)]
     pub validate: bool,
@@ -114,6 +117,8 @@ pub enum SelftestPart {
     Handover,
     /// Every kernel against its reference.
     Kernels,
+    /// Saved kernels are taken over between two frames, and broken ones change nothing.
+    Live,
     /// A withheld signal must end in the bounded wait, not in a picture.
     Withheld,
     /// Every texel of every frame carries the frame's own tag.

@@ -15,6 +15,7 @@ use crate::timing::Instrument;
 
 use super::examples;
 use super::kernel_test;
+use super::live_test;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
 use super::selftest_result::{self, PartResult};
@@ -49,6 +50,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     let all = [
         SelftestPart::Handover,
         SelftestPart::Kernels,
+        SelftestPart::Live,
         SelftestPart::Withheld,
         SelftestPart::Tags,
         SelftestPart::Resizes,
@@ -68,6 +70,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
             SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels),
+            SelftestPart::Live => live_test::run(&machine, options.saves),
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),

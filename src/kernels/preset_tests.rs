@@ -104,10 +104,10 @@ fn only_what_differs_is_written() {
     let mut chain = Chain::with_enabled(catalogue(), &["bloom", "tonemap"]).expect("known");
     assert_eq!(Preset::write(&chain, None), "effects = [\"bloom\", \"tonemap\"]\n");
     chain.set("bloom.intensity", 0.3).expect("in range");
-    chain.set("vignette.grain_size", 2.0).expect("in range");
+    chain.set("film_grain.size", 2.0).expect("in range");
     chain.solo(0);
     let expected = "title = \"Glow\"\neffects = [\"bloom\", \"tonemap\"]\n\n[parameters.bloom]\nintensity = 0.3\n\n\
-                    [parameters.vignette]\ngrain_size = 2\n";
+                    [parameters.film_grain]\nsize = 2\n";
     assert_eq!(Preset::write(&chain, Some("Glow")), expected);
 }
 
@@ -145,16 +145,16 @@ fn errors_name_file_line_and_what_is_expected() {
             "look.toml:3: darkening = 1.5 is outside 0 to 1 of the light, at the corner",
         ),
         (
-            "effects = []\n[parameters.vignette]\ngrain_size = 1.5",
-            "look.toml:3: grain_size = 1.5 is not a whole number",
+            "effects = []\n[parameters.film_grain]\nsize = 1.5",
+            "look.toml:3: size = 1.5 is not a whole number",
         ),
         (
-            "effects = []\n[parameters.vignette]\ngrain = nan",
-            "look.toml:3: grain = NaN is outside 0 to 0.5",
+            "effects = []\n[parameters.film_grain]\namount = nan",
+            "look.toml:3: amount = NaN is outside 0 to 0.5",
         ),
         (
-            "effects = []\n[parameters.vignette]\ngrain = \"much\"",
-            "look.toml:3: expected a number for grain, found string",
+            "effects = []\n[parameters.film_grain]\namount = \"much\"",
+            "look.toml:3: expected a number for amount, found string",
         ),
         (
             "effects = []\n[parameters]\nblom.x = 1",

@@ -180,6 +180,8 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
         "to_half(to_float(load_bits(pass.source, make_int2(at.x, at.y / 2 * 2))))",
     ),
     ("complement", "1.0f - value.w", "value.w"),
+    ("template", "(color.y - grey)", "(color.x - grey)"),
+    ("template", "* parameters.amount, color.w", "* parameters.amount, grey"),
     ("exposure", "exposed.x, exposed.y", "exposed.y, exposed.x"),
     ("exposure", "exposed.z, color.w", "exposed.z, exposed.w"),
     ("exposure", "int(whole)", "int(whole) + 1"),

@@ -40,6 +40,7 @@ mod sharpen;
 mod sobel;
 mod srgb;
 mod taa;
+mod template;
 #[cfg(test)]
 mod test_images;
 #[cfg(test)]
@@ -222,6 +223,7 @@ pub fn of(entry: &str) -> Option<Reference> {
         "aces" => Reference::Light(aces::row),
         "aces_approximation" => Reference::Light(aces_approximation::row),
         "agx" => Reference::Light(agx::row),
+        "template_saturation" => Reference::Light(template::row),
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
