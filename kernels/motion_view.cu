@@ -36,19 +36,14 @@ struct MotionViewParameters {
 
 // The wheel has 55 colours: from red to yellow, green, cyan, blue, magenta and back in as many steps as the eye tells
 // apart there. Values are whole, of 255.
+// In between, channels rise or fall one after the other.
+HANDOVER_INLINE int ramp(int index, int first, int steps) { return min(max(255 * (index - first) / steps, 0), 255); }
+
 HANDOVER_INLINE float4 wheel(int index) {
-    const int steps[6] = {15, 6, 4, 11, 13, 6};
-    int segment = 0;
-    while (index >= steps[segment]) index -= steps[segment++];
-    float rising = float(255 * index / steps[segment]), falling = 255.0f - rising;
-    switch (segment) {
-        case 0: return make_float4(255.0f, rising, 0.0f, 0.0f);
-        case 1: return make_float4(falling, 255.0f, 0.0f, 0.0f);
-        case 2: return make_float4(0.0f, 255.0f, rising, 0.0f);
-        case 3: return make_float4(0.0f, falling, 255.0f, 0.0f);
-        case 4: return make_float4(rising, 0.0f, 255.0f, 0.0f);
-        default: return make_float4(255.0f, 0.0f, falling, 0.0f);
-    }
+    int red = 255 - ramp(index, 15, 6) + ramp(index, 36, 13);
+    int green = ramp(index, 0, 15) - ramp(index, 25, 11);
+    int blue = ramp(index, 21, 4) - ramp(index, 49, 6);
+    return make_float4(float(red), float(green), float(blue), 0.0f);
 }
 
 // A value of the wheel, nearer to white the shorter the motion, as light.

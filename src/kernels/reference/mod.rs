@@ -11,6 +11,7 @@ mod bilateral;
 mod bloom;
 mod blue_noise_mask;
 mod box_blur;
+mod canny;
 mod chromatic_aberration;
 mod crt;
 mod depth_view;
@@ -25,6 +26,7 @@ mod fxaa;
 mod gaussian;
 mod grey;
 mod halftone;
+mod histogram;
 mod host_images;
 mod host_memory;
 mod kuwahara;
@@ -35,6 +37,8 @@ mod normal_view;
 mod pixelate;
 mod rcas;
 mod reinhard;
+mod outline;
+mod panel;
 mod run;
 mod sharpen;
 mod sobel;
@@ -49,6 +53,7 @@ mod tonemap;
 mod unsharp;
 mod vignette;
 mod zebra;
+mod waveform;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
@@ -197,6 +202,21 @@ pub fn of(entry: &str) -> Option<Reference> {
         "auto_exposure_gather" => Reference::Whole(auto_exposure::gather),
         "auto_exposure_adapt" => Reference::Whole(auto_exposure::adapt),
         "auto_exposure_apply" => Reference::Light(auto_exposure::apply),
+        "canny_tone" => Reference::Whole(canny::tone),
+        "canny_rows" => Reference::Whole(canny::rows),
+        "canny_columns" => Reference::Whole(canny::columns),
+        "canny_suppress" => Reference::Whole(canny::suppress),
+        "canny_label" | "canny_merge" | "canny_flatten" => Reference::Whole(canny::no_labels),
+        "canny_hysteresis" => Reference::Whole(canny::hysteresis),
+        "canny_draw" => Reference::Light(canny::draw),
+        "histogram_count" => Reference::Whole(histogram::count),
+        "histogram_gather" => Reference::Whole(histogram::gather),
+        "histogram_draw" => Reference::Light(histogram::draw),
+        "waveform_count" => Reference::Whole(waveform::count),
+        "waveform_draw" => Reference::Light(waveform::draw),
+        "outline_edges" => Reference::Whole(outline::edges),
+        "outline_flood" => Reference::Whole(outline::flood),
+        "outline_draw" => Reference::Light(outline::draw),
         "depth_view" => Reference::Light(depth_view::row),
         "normal_view" => Reference::Light(normal_view::row),
         "albedo_view" => Reference::Light(albedo_view::row),
