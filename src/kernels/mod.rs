@@ -6,6 +6,7 @@
 mod catalogue;
 mod chain;
 mod compare;
+mod cube;
 mod effect;
 mod front_matter;
 mod images;
@@ -14,6 +15,7 @@ mod parameter;
 mod pass;
 mod plan;
 pub mod reference;
+mod table;
 mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -29,6 +31,7 @@ pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
 pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.
