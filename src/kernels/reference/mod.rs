@@ -22,6 +22,7 @@ mod enlarge;
 mod exposure;
 mod false_colour;
 mod film_grain;
+mod fluid;
 mod fxaa;
 mod gaussian;
 mod grey;
@@ -30,15 +31,17 @@ mod histogram;
 mod host_images;
 mod host_memory;
 mod kuwahara;
+mod lut;
 mod median;
 mod motion_view;
 mod nlm;
 mod normal_view;
-mod pixelate;
-mod rcas;
-mod reinhard;
 mod outline;
 mod panel;
+mod pixelate;
+mod rcas;
+mod reaction_diffusion;
+mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
@@ -52,8 +55,8 @@ mod test_picture;
 mod tonemap;
 mod unsharp;
 mod vignette;
-mod zebra;
 mod waveform;
+mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
@@ -125,7 +128,7 @@ pub struct ReferencePass<'a> {
     pub frame: FrameParameters,
     /// The scene's guides, those that the plan reads.
     pub guides: Guides<'a>,
-    /// The pass's buffers; those that it has not are empty. Aligned to 8 bytes.
+    /// The pass's buffers, and its table; those that it has not are empty. Aligned to 8 bytes, a table to 4.
     pub buffers: [&'a [u8]; 4],
     /// As `Pass::kept_frames`.
     pub kept_frames: u32,
@@ -157,7 +160,7 @@ impl ReferencePass<'_> {
 pub type RowFn = fn(&ReferencePass, y: u32, out: &mut [Texel]);
 
 /// Computes a whole pass: the destination's texels, row after row (none without a destination), and its buffers, which are
-/// empty in [`ReferencePass::buffers`].
+/// empty in [`ReferencePass::buffers`], where a table is.
 pub type WholeFn = fn(&ReferencePass, out: &mut [Texel], buffers: [&mut [u8]; 4]);
 
 /// How a kernel's reference reads and writes. Images of floats are read and written as they are by all.
@@ -245,6 +248,19 @@ pub fn of(entry: &str) -> Option<Reference> {
         "agx" => Reference::Light(agx::row),
         "template_saturation" => Reference::Light(template::row),
         "tonemap" => Reference::Light(tonemap::row),
+        "lut" => Reference::Light(lut::row),
+        "reaction_diffusion_sow" => Reference::Light(reaction_diffusion::sow),
+        "reaction_diffusion_step" => Reference::Light(reaction_diffusion::step),
+        "reaction_diffusion_relief" => Reference::Light(reaction_diffusion::relief),
+        "reaction_diffusion_composite" => Reference::Light(reaction_diffusion::composite),
+        "fluid_curl" => Reference::Light(fluid::curl),
+        "fluid_force" => Reference::Light(fluid::force),
+        "fluid_advect" => Reference::Light(fluid::advect),
+        "fluid_divergence" => Reference::Light(fluid::divergence),
+        "fluid_pressure" => Reference::Light(fluid::pressure),
+        "fluid_project" => Reference::Light(fluid::project),
+        "fluid_dye" => Reference::Light(fluid::dye),
+        "fluid_composite" => Reference::Light(fluid::composite),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
         "taa_resolve" => Reference::Light(taa::resolve),
