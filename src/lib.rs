@@ -50,6 +50,7 @@ pub mod cuda;
 pub mod frame;
 pub mod interop;
 pub mod kernels;
+pub mod live;
 pub mod overlay;
 pub mod present;
 pub mod process;

@@ -49,7 +49,9 @@ fn unknown_names_are_answered_with_the_known_ones() {
         &[
             "\"tonemop\"",
             "did you mean \"tonemap\"?",
-            "exposure, gaussian, bloom, chromatic_aberration, tonemap, sobel, sharpen, vignette",
+            "there are ",
+            "gaussian, bloom, ",
+            "vignette",
         ],
     );
     refused(

@@ -204,6 +204,36 @@ fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own()
     }
 }
 
+/// Upscaled by EASU the small scene is nearer to the large one than by the bilinear filter, which runs where nothing else is on.
+#[test]
+fn a_scene_drawn_smaller_is_shown_as_large() {
+    let shown = |arguments: &str| {
+        let bytes = picture(&format!("--validate {arguments}"));
+        image::load_from_memory(&bytes).unwrap().into_rgb8()
+    };
+    let (full, easu, enlarged) = (
+        shown("--kernels tonemap"),
+        shown("--kernels tonemap,easu --render-scale 0.5"),
+        shown("--kernels tonemap --render-scale 0.5"),
+    );
+    let off = |picture: &image::RgbImage| -> f64 {
+        assert_eq!(picture.dimensions(), (160, 90));
+        let pairs = picture.as_raw().iter().zip(full.as_raw());
+        pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum()
+    };
+    assert!(
+        off(&easu) > 0.0 && off(&easu) < off(&enlarged),
+        "{} against {}",
+        off(&easu),
+        off(&enlarged)
+    );
+    let ended = handover("--present offscreen --size 321x181 --frames 3 --render-scale 0.5 --scene none --capture run");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let facts = std::fs::read(ended.folder.path().join("run/capture.json")).unwrap();
+    let facts: serde_json::Value = serde_json::from_slice(&facts).unwrap();
+    assert_eq!(facts["views"][0]["scene_extent"], serde_json::json!([161, 91]));
+}
+
 #[test]
 fn a_capture_tells_what_it_was_made_with() {
     let ended = handover(
@@ -226,7 +256,7 @@ fn a_capture_tells_what_it_was_made_with() {
         ("/instrument", serde_json::json!("full")),
         (
             "/views",
-            serde_json::json!([{"from_frame": 1, "scene": "none", "extent": [160, 90]}]),
+            serde_json::json!([{"from_frame": 1, "scene": "none", "extent": [160, 90], "scene_extent": [160, 90]}]),
         ),
         ("/chains/0/from_frame", serde_json::json!(1)),
         (

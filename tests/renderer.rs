@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use handover::cli::{Machine, ProcessorChoice, Request};
 use handover::frame::{FrameNumber, Timelines};
-use handover::kernels::{Chain, Plan, catalogue};
+use handover::kernels::{Chain, FrameExtents, Plan, catalogue};
 use handover::present::Offscreen;
 use handover::process::{ChainTimes, Error as ProcessError, HostProcessor, Job, KernelLoader, Processor, SlotImages};
 use handover::renderer::{Error, Parts, Renderer, Schedule, Settings, View};
@@ -69,8 +69,8 @@ impl Processor for Failing {
         self.inner.copy_bandwidth()
     }
 
-    fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, ProcessError> {
-        self.inner.retarget(extent, slots)
+    fn retarget(&mut self, extents: FrameExtents, slots: usize) -> Result<Vec<SlotImages>, ProcessError> {
+        self.inner.retarget(extents, slots)
     }
 
     fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32, plan: &Plan) {
@@ -135,6 +135,7 @@ fn renderer(failure: Failure, schedule: Schedule, frames_in_flight: usize) -> (R
         timelines,
     };
     let settings = Settings {
+        render_scale: 1.0,
         frames_in_flight,
         schedule,
         wait_limit: WAIT_LIMIT,

@@ -157,6 +157,7 @@ fn keys_become_actions() {
         run_with(&witness, move |id| {
             xdotool(&format!("windowfocus --sync {id}"));
             xdotool("key 1 2 3 4 5 6 7 8 shift+1 shift+3 0 b F2 p space period n shift+n i Tab r ctrl+1 h");
+            xdotool("key j shift+k Return bracketright minus shift+equal BackSpace l F5");
             xdotool("key 9");
             until("the last key", || {
                 seen.seen().actions.last() == Some(&Action::ToggleEffect(8))
@@ -182,6 +183,15 @@ fn keys_become_actions() {
             Action::ToggleOverlay,
             Action::HideAll,
             Action::ResetCamera,
+            Action::ChooseEffect(1),
+            Action::MoveChosen(-1),
+            Action::ToggleChosen,
+            Action::ChooseParameter(1),
+            Action::ChangeParameter(-1),
+            Action::ChangeParameter(10),
+            Action::ResetParameter,
+            Action::SwitchPreset(1),
+            Action::SavePreset,
             Action::ToggleEffect(8),
         ]);
         assert_eq!(witness.seen().actions, expected);

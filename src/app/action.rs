@@ -9,6 +9,22 @@ pub enum Action {
     SoloEffect(usize),
     /// Shows the scene without any effect; done again, brings them back.
     BypassAll,
+    /// Chooses the effect so many places later (negative: earlier) in the chain's order, which is a ring.
+    ChooseEffect(i32),
+    /// Switches the chosen effect on or off.
+    ToggleChosen,
+    /// Moves the chosen effect so many places later (negative: earlier) in the chain's order.
+    MoveChosen(i32),
+    /// Chooses the parameter so many places further among those of the effects that run, which are a ring.
+    ChooseParameter(i32),
+    /// Changes the chosen parameter by so many steps, within its range.
+    ChangeParameter(i32),
+    /// Gives the chosen parameter its default.
+    ResetParameter,
+    /// Goes so many presets further in their list, which is a ring.
+    SwitchPreset(i32),
+    /// Writes the chain as a preset of its own.
+    SavePreset,
     /// Starts or ends a capture of timings.
     ToggleCapture,
     /// Goes so many scenes further in the list, which is a ring.

@@ -35,6 +35,8 @@ enum Does {
     Act(Action),
     /// The action of the digit's place, from 0.
     Numbered(fn(usize) -> Action),
+    /// The action of so many steps; of ten times as many with Shift.
+    Stepped(fn(i32) -> Action, i32),
     Hold(Motion),
 }
 
@@ -54,6 +56,27 @@ const fn act(keys: &'static [Key], action: Action, help: &'static str) -> Row {
         shift: Shift::Up,
         does: Does::Act(action),
         repeats: false,
+        help,
+    }
+}
+
+const fn shifted(row: Row) -> Row {
+    Row {
+        shift: Shift::Down,
+        ..row
+    }
+}
+
+const fn repeated(row: Row) -> Row {
+    Row { repeats: true, ..row }
+}
+
+const fn stepped(keys: &'static [Key], action: fn(i32) -> Action, steps: i32, help: &'static str) -> Row {
+    Row {
+        keys,
+        shift: Shift::Any,
+        does: Does::Stepped(action, steps),
+        repeats: true,
         help,
     }
 }
@@ -89,15 +112,28 @@ const KEYS: &[Row] = &[
     act(&[Key::Letter('i', KeyCode::KeyI)], Action::ToggleOverlay, "show or hide the overlay: what frames cost"),
     act(&[Key::Named(NamedKey::Tab, "Tab")], Action::HideAll, "hide all that is over the picture; again: show it"),
     act(&[Key::Letter('n', KeyCode::KeyN)], Action::SwitchScene(1), "next scene"),
-    Row { shift: Shift::Down, ..act(&[Key::Letter('n', KeyCode::KeyN)], Action::SwitchScene(-1), "scene before") },
+    shifted(act(&[Key::Letter('n', KeyCode::KeyN)], Action::SwitchScene(-1), "scene before")),
     act(&[Key::Named(NamedKey::Space, "Space")], Action::Pause, "pause or go on"),
-    Row { repeats: true, ..act(&[Key::Sign('.')], Action::StepFrame, "one frame further while paused") },
+    repeated(act(&[Key::Sign('.')], Action::StepFrame, "one frame further while paused")),
     hold(&[Key::Place(KeyCode::KeyW, "W"), Key::Place(KeyCode::ArrowUp, "↑")], Motion::Forward, "move forward (Shift: faster)"),
     hold(&[Key::Place(KeyCode::KeyS, "S"), Key::Place(KeyCode::ArrowDown, "↓")], Motion::Back, "move back"),
     hold(&[Key::Place(KeyCode::KeyA, "A"), Key::Place(KeyCode::ArrowLeft, "←")], Motion::Left, "move left"),
     hold(&[Key::Place(KeyCode::KeyD, "D"), Key::Place(KeyCode::ArrowRight, "→")], Motion::Right, "move right"),
     hold(&[Key::Place(KeyCode::KeyE, "E"), Key::Place(KeyCode::PageUp, "Page Up")], Motion::Up, "move up"),
     hold(&[Key::Place(KeyCode::KeyC, "C"), Key::Place(KeyCode::PageDown, "Page Down")], Motion::Down, "move down"),
+    repeated(act(&[Key::Letter('j', KeyCode::KeyJ)], Action::ChooseEffect(1), "choose the next effect of the chain")),
+    repeated(act(&[Key::Letter('k', KeyCode::KeyK)], Action::ChooseEffect(-1), "choose the effect before")),
+    act(&[Key::Named(NamedKey::Enter, "Enter")], Action::ToggleChosen, "switch the chosen effect on or off"),
+    shifted(act(&[Key::Letter('j', KeyCode::KeyJ)], Action::MoveChosen(1), "the chosen effect later in the chain")),
+    shifted(act(&[Key::Letter('k', KeyCode::KeyK)], Action::MoveChosen(-1), "the chosen effect earlier in the chain")),
+    repeated(act(&[Key::Sign(']')], Action::ChooseParameter(1), "choose the next parameter of the effects that are on")),
+    repeated(act(&[Key::Sign('[')], Action::ChooseParameter(-1), "choose the parameter before")),
+    stepped(&[Key::Sign('='), Key::Sign('+')], Action::ChangeParameter, 1, "more of the chosen parameter (Shift: ten steps)"),
+    stepped(&[Key::Sign('-'), Key::Sign('_')], Action::ChangeParameter, -1, "less of the chosen parameter (Shift: ten steps)"),
+    act(&[Key::Named(NamedKey::Backspace, "Backspace")], Action::ResetParameter, "the chosen parameter's default"),
+    act(&[Key::Letter('l', KeyCode::KeyL)], Action::SwitchPreset(1), "next preset"),
+    shifted(act(&[Key::Letter('l', KeyCode::KeyL)], Action::SwitchPreset(-1), "preset before")),
+    act(&[Key::Named(NamedKey::F5, "F5")], Action::SavePreset, "write the chain as a preset"),
     act(&[Key::Letter('r', KeyCode::KeyR)], Action::ResetCamera, "camera back to its start"),
     act(&[Key::Named(NamedKey::F11, "F11")], Action::ToggleFullscreen, "full screen or window"),
     act(&[Key::Named(NamedKey::F1, "F1"), Key::Letter('h', KeyCode::KeyH)], Action::Help, "print these keys to the log"),
@@ -138,6 +174,7 @@ pub(super) fn meaning(press: &Press<'_>) -> Option<Meaning> {
     match row.does {
         Does::Act(action) => Some(Meaning::Act(action)),
         Does::Hold(motion) => Some(Meaning::Hold(motion)),
+        Does::Stepped(action, steps) => Some(Meaning::Act(action(if press.shift { 10 * steps } else { steps }))),
         Does::Numbered(action) => digit(press.physical)?
             .checked_sub(1)
             .map(|place| Meaning::Act(action(place))),
@@ -152,6 +189,8 @@ impl Row {
             Shift::Any => true,
         };
         self.keys.iter().any(|key| match key {
+            // Some layouts type brackets with digits and AltGr.
+            Key::Digit if matches!(typed(press.logical), Some('[' | ']')) => false,
             Key::Digit => shift && digit(press.physical).is_some_and(|digit| digit > 0),
             Key::Zero => shift && digit(press.physical) == Some(0),
             Key::Place(code, _) => shift && press.physical == PhysicalKey::Code(*code),

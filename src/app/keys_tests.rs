@@ -91,6 +91,41 @@ fn named_keys_and_signs() {
 }
 
 #[test]
+fn effects_and_parameters_are_chosen_and_changed() {
+    let letter = |code, text, shift| press(code, &types(text), shift);
+    assert_eq!(letter(KeyCode::KeyJ, "j", false), Some(Act(Action::ChooseEffect(1))));
+    assert_eq!(letter(KeyCode::KeyK, "K", true), Some(Act(Action::MoveChosen(-1))));
+    assert_eq!(letter(KeyCode::KeyL, "l", false), Some(Act(Action::SwitchPreset(1))));
+    assert_eq!(
+        letter(KeyCode::BracketRight, "]", false),
+        Some(Act(Action::ChooseParameter(1)))
+    );
+    // A German layout types brackets with AltGr, and plus and equals on two keys.
+    assert_eq!(
+        letter(KeyCode::Digit8, "[", false),
+        Some(Act(Action::ChooseParameter(-1)))
+    );
+    for (code, text, shift, steps) in [
+        (KeyCode::Equal, "=", false, 1),
+        (KeyCode::Equal, "+", true, 10),
+        (KeyCode::BracketRight, "+", false, 1),
+        (KeyCode::NumpadAdd, "+", true, 10),
+        (KeyCode::Minus, "-", false, -1),
+        (KeyCode::Minus, "_", true, -10),
+    ] {
+        assert_eq!(
+            letter(code, text, shift),
+            Some(Act(Action::ChangeParameter(steps))),
+            "{text}"
+        );
+    }
+    let enter = Logical::Named(NamedKey::Enter);
+    assert_eq!(press(KeyCode::Enter, &enter, false), Some(Act(Action::ToggleChosen)));
+    // Dvorak has J where QWERTY has C, which moves down.
+    assert_eq!(letter(KeyCode::KeyC, "j", false), Some(Hold(Motion::Down)));
+}
+
+#[test]
 fn a_held_key_acts_once_unless_it_steps() {
     let held = |code, logical: &Logical| {
         meaning(&Press {

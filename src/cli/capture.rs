@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::kernels::{Chain, Effect, catalogue};
+use crate::kernels::{Catalogue, Chain, Effect};
 use crate::renderer::Renderer;
 use crate::timing::{
     Capture, CaptureError, ClockProof, ClockRelation, FrameRecord, ProvenBy, Sheet, TraceInfo, TracedEffect, Written,
@@ -15,12 +15,8 @@ use super::setup::Machine;
 const PRESENT_RUNTIME: &str = "Vulkan";
 
 /// Names of the effects, by catalogue index: the columns of a capture.
-pub(crate) fn effect_names() -> Vec<&'static str> {
-    catalogue()
-        .effects()
-        .iter()
-        .map(|effect| effect.name.as_str())
-        .collect()
+pub(crate) fn effect_names(catalogue: &Catalogue) -> Vec<&str> {
+    catalogue.effects().iter().map(|effect| effect.name.as_str()).collect()
 }
 
 /// A capture with its facts.
@@ -41,7 +37,7 @@ impl Recording {
         chain: &Chain,
     ) -> Result<Self, CaptureError> {
         let facts = CaptureFacts::new(renderer, machine, chain);
-        let capture = create(folder, renderer, machine)?;
+        let capture = create(folder, renderer, machine, chain.catalogue())?;
         let recording = Self { capture, facts };
         recording.write_facts().inspect_err(|_| {
             // Best effort: the error that is being returned says more than one about cleaning up.
@@ -89,8 +85,13 @@ impl Recording {
     }
 }
 
-fn create(folder: &Path, renderer: &mut Renderer, machine: &Machine) -> Result<Capture, CaptureError> {
-    let sheet = Sheet::of_this_process(PRESENT_RUNTIME, &effect_names());
+fn create(
+    folder: &Path,
+    renderer: &mut Renderer,
+    machine: &Machine,
+    catalogue: &Catalogue,
+) -> Result<Capture, CaptureError> {
+    let sheet = Sheet::of_this_process(PRESENT_RUNTIME, &effect_names(catalogue));
     let device = &machine.device;
     let queue = |family: u32| format!("{}, queue family {family}", device.physical.name);
     let present_queue = renderer.present_queue();
@@ -104,7 +105,7 @@ fn create(folder: &Path, renderer: &mut Renderer, machine: &Machine) -> Result<C
         present_queue: has_present_queue.then(|| queue(present_queue.family)),
         processor: renderer.processor().description(),
         clock: clock_text(renderer.processor().clock()),
-        effects: catalogue().effects().iter().map(|effect| traced(effect)).collect(),
+        effects: catalogue.effects().iter().map(|effect| traced(effect)).collect(),
     };
     Capture::create(folder, sheet, &trace)
 }

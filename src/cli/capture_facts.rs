@@ -85,6 +85,8 @@ struct ViewFacts {
     from_frame: u64,
     scene: &'static str,
     extent: [u32; 2],
+    /// What it was drawn at, before upscaling.
+    scene_extent: [u32; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -245,10 +247,12 @@ impl CaptureFacts {
 
 fn view_facts(renderer: &Renderer) -> ViewFacts {
     let vk::Extent2D { width, height } = renderer.extent();
+    let scene = renderer.scene_extent();
     ViewFacts {
         from_frame: renderer.last_frame().value() + 1,
         scene: renderer.scene_name(),
         extent: [width, height],
+        scene_extent: [scene.width, scene.height],
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::cuda::{CudaDevice, Driver};
+use crate::cuda::{CudaDevice, Driver, Nvrtc};
 use crate::interop::{VisibleDevices, uuid_text};
 use crate::present::find_display;
 use crate::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
@@ -165,7 +165,7 @@ fn examine(gpu: Option<&str>) -> Report {
     let chosen = choose(&visible, gpu, display.present, &mut advice);
     let nvrtc = find_nvrtc();
     if !nvrtc.present {
-        advice.push("kernels cannot be compiled while running; the shipped ones do not need that".into());
+        advice.push("kernels cannot be compiled while running, which the shipped ones do not need: install the CUDA toolkit's NVRTC, or run scripts/compile-kernels in the checkout".into());
     }
     Report {
         handover: env!("CARGO_PKG_VERSION"),
@@ -225,14 +225,19 @@ fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice
     })
 }
 
-/// NVRTC panics in cudarc when it is missing, so it is looked for first.
 fn find_nvrtc() -> Finding {
-    // SAFETY: loading the system's libnvrtc runs its initializers, which is what we want of it.
-    let present = unsafe { cudarc::nvrtc::sys::is_culib_present() };
-    let detail = if present { "found" } else { "libnvrtc is not installed" };
-    Finding {
-        present,
-        detail: detail.into(),
+    match Nvrtc::get() {
+        Some(nvrtc) => {
+            let (major, minor) = nvrtc.version();
+            Finding {
+                present: true,
+                detail: format!("{major}.{minor}"),
+            }
+        }
+        None => Finding {
+            present: false,
+            detail: "libnvrtc is not installed".into(),
+        },
     }
 }
 

@@ -6,17 +6,24 @@ mod capture_facts;
 mod doctor;
 mod examples;
 mod kernel_test;
+mod live;
+mod live_plan;
+mod live_test;
 mod log;
 mod options;
 mod output;
 mod overlay;
+mod presets;
 mod report;
 mod selftest;
 mod selftest_result;
 mod session;
 mod setup;
+mod steering;
 mod timing_test;
+mod tuning;
 mod view;
+mod wishes;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -49,6 +56,7 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(options)) => doctor::run(&options),
         Some(Command::Selftest(options)) => selftest::run(&options),
         Some(Command::Report(options)) => report::run(&options),
+        Some(Command::Presets) => presets::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

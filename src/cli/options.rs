@@ -22,6 +22,7 @@ Examples:
   handover --capture run-1 --frames 1000             timings of every frame: run-1/frames.csv, trace.pftrace, capture.json
   handover report run-1 run-2 --html report.html     their statistics, what differs, and a page with plots
   handover bench schedules                           what one frame at a time costs, and several in flight
+  handover --preset film                             a chain from a file; handover presets lists them
   handover doctor                                    what this machine has, what it lacks, and what to do about it
   handover selftest                                  proves the hand-over and every kernel on this machine";
 
@@ -47,6 +48,8 @@ pub enum Command {
     Bench(Box<BenchOptions>),
     /// Says what this machine has and lacks, and what to do about it.
     Doctor(DoctorOptions),
+    /// Lists the presets that there are, those of the program and yours.
+    Presets,
     /// Proves the hand-over and every kernel on this machine.
     Selftest(SelftestOptions),
     /// Prints the statistics of captures again, and compares two.
@@ -85,6 +88,9 @@ pub struct SelftestOptions {
     /// Resizes of the resize test.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub resizes: u32,
+    /// Saves of the live test, every second one of a broken kernel.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(4..))]
+    pub saves: u32,
     /// Run with the validation layer and synchronization validation.
     #[arg(long)]
     pub validate: bool,
@@ -111,6 +117,8 @@ pub enum SelftestPart {
     Handover,
     /// Every kernel against its reference.
     Kernels,
+    /// Saved kernels are taken over between two frames, and broken ones change nothing.
+    Live,
     /// A withheld signal must end in the bounded wait, not in a picture.
     Withheld,
     /// Every texel of every frame carries the frame's own tag.
@@ -153,21 +161,32 @@ pub struct ViewOptions {
     /// What Vulkan draws: studio, none.
     #[arg(long, value_name = "NAME", default_value = "studio", help_heading = "What is shown")]
     pub scene: String,
-    /// The effects that are on at the start, in this order; `none` for none.
+    /// A kernel of yours: a .cu file, which is compiled at the start and again whenever it is saved. May be given again for
+    /// another. docs/writing-kernels.md says how to write one.
+    #[arg(long, value_name = "FILE.cu", help_heading = "What is shown")]
+    pub kernel: Vec<PathBuf>,
+    /// The effects that are on at the start, in this order; `none` for none. An element with a / in it is a folder, whose kernels
+    /// are all there, and watched. By default bloom,tonemap,sharpen,vignette, and what --kernel names.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "What is shown")]
+    pub kernels: Option<Vec<String>>,
+    /// The effects, their order and their parameters as a preset has them: its name, or a TOML file.
     #[arg(
         long,
-        value_name = "A,B",
-        default_value = DEFAULT_KERNELS,
-        value_delimiter = ',',
+        value_name = "NAME|FILE",
+        conflicts_with = "kernels",
         help_heading = "What is shown"
     )]
-    pub kernels: Vec<String>,
-    /// Set a parameter of an effect; may be given again for another. docs/kernels.md has their ranges.
+    pub preset: Option<String>,
+    /// Set a parameter of an effect, or lut.file to a colour table (.cube); may be given again for another. docs/kernels.md has
+    /// their ranges.
     #[arg(long, value_name = "EFFECT.PARAMETER=VALUE", help_heading = "What is shown")]
     pub set: Vec<String>,
     /// Width and height of the frames, and of the window at its start.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size, help_heading = "What is shown")]
     pub size: Size,
+    /// Draw the scene at this part of the width and height, above 0 and at most 1; `easu` in the chain upscales it.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = parse_render_scale, help_heading = "What is shown")]
+    pub render_scale: f32,
     /// Start with the overlay: what every frame costs, as graphs over the picture.
     #[arg(long, help_heading = "What is shown")]
     pub overlay: bool,
@@ -216,6 +235,10 @@ pub struct ViewOptions {
     /// yet.
     #[arg(long, value_name = "DIR", help_heading = "What is kept")]
     pub capture: Option<PathBuf>,
+    /// Write the chain as it is at the end as a preset: a name in your folder of presets, or a TOML file, which must not be there
+    /// yet.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What is kept")]
+    pub save_preset: Option<String>,
     /// Write the last frame as PNG.
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     pub screenshot: Option<PathBuf>,
@@ -275,6 +298,13 @@ fn parse_seconds(text: &str) -> Result<f32, String> {
         .ok_or_else(|| format!("expected seconds above 0 and up to {MOST_SECONDS}"))
 }
 
+fn parse_render_scale(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|scale| *scale > 0.0 && *scale <= 1.0)
+        .ok_or_else(|| "expected a number above 0 and at most 1".into())
+}
+
 fn parse_ui_scale(text: &str) -> Result<f32, String> {
     text.parse()
         .ok()
@@ -322,6 +352,15 @@ mod tests {
         assert_eq!(parse_seconds("0.016"), Ok(0.016));
         for wrong in ["0", "-1", "NaN", "inf", "1e9", "soon"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_render_scale_is_above_0_and_at_most_1() {
+        assert_eq!(parse_render_scale("0.5"), Ok(0.5));
+        assert_eq!(parse_render_scale("1"), Ok(1.0));
+        for wrong in ["0", "-0.5", "1.1", "NaN", "50%", ""] {
+            assert!(parse_render_scale(wrong).is_err(), "{wrong}");
         }
     }
 

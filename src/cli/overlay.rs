@@ -1,12 +1,20 @@
 //! The overlay of a running view: shown or hidden, and kept fed.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use ash::vk;
 
-use crate::kernels::catalogue;
-use crate::overlay::{Facts, Overlay};
+use crate::kernels::Catalogue;
+use crate::overlay::{Chosen, Facts, Notice, Overlay, Panels};
 use crate::renderer::Renderer;
 use crate::timing::FrameRecord;
 use crate::vulkan::PhysicalDevice;
+
+use super::capture::effect_names;
+
+/// How long the chosen effect is shown after a key, where the overlay is not.
+const SHOWN_FOR: Duration = Duration::from_secs(3);
 
 /// The overlay with its switches.
 pub(crate) struct ViewOverlay {
@@ -17,26 +25,35 @@ pub(crate) struct ViewOverlay {
     /// The user's choice, in place of the window's scale.
     fixed_scale: Option<f32>,
     window_scale: f32,
+    /// The effect that keys change, and when they last did.
+    chosen: Option<Arc<Chosen>>,
+    touched_at: Option<Instant>,
+    /// What went wrong and is not put right yet.
+    notice: Option<Arc<Notice>>,
     /// What is said that only has to be found out once has been.
     has_measured: bool,
 }
 
 impl ViewOverlay {
     /// The overlay of a view on `device`.
-    pub fn new(device: &PhysicalDevice, is_on: bool, fixed_scale: Option<f32>) -> Self {
+    pub fn new(device: &PhysicalDevice, catalogue: &Catalogue, is_on: bool, fixed_scale: Option<f32>) -> Self {
         let facts = Facts {
-            effects: catalogue().effects().iter().map(|effect| effect.name.clone()).collect(),
             memory_total: device.local_memory(),
             ..Facts::default()
         };
-        Self {
+        let mut overlay = Self {
             overlay: Overlay::new(facts),
             is_on,
             all_hidden: false,
             fixed_scale,
             window_scale: 1.0,
+            chosen: None,
+            touched_at: None,
+            notice: None,
             has_measured: false,
-        }
+        };
+        overlay.set_effects(catalogue);
+        overlay
     }
 
     /// Remembers a retired frame.
@@ -60,6 +77,33 @@ impl ViewOverlay {
         self.all_hidden = !self.all_hidden;
     }
 
+    /// The effect that keys change now, and when they last did.
+    pub fn set_chosen(&mut self, chosen: Option<Chosen>, touched_at: Option<Instant>) {
+        (self.chosen, self.touched_at) = (chosen.map(Arc::new), touched_at);
+    }
+
+    /// The effects by catalogue index, when there are others than at the start.
+    pub fn set_effects(&mut self, catalogue: &Catalogue) {
+        self.overlay.facts_mut().effects = effect_names(catalogue).into_iter().map(str::to_owned).collect();
+    }
+
+    /// What went wrong, or nothing any more.
+    pub fn set_notice(&mut self, notice: Option<Notice>) {
+        self.notice = notice.map(Arc::new);
+    }
+
+    fn panels(&self) -> Panels {
+        let was_touched = self.touched_at.is_some_and(|at| at.elapsed() < SHOWN_FOR);
+        Panels {
+            frames: self.is_on && !self.all_hidden,
+            chosen: self
+                .chosen
+                .clone()
+                .filter(|_| (self.is_on || was_touched) && !self.all_hidden),
+            notice: self.notice.clone().filter(|_| !self.all_hidden),
+        }
+    }
+
     /// Gives the renderer what is to be drawn over the next frame. `title` says what runs.
     ///
     /// # Errors
@@ -69,7 +113,8 @@ impl ViewOverlay {
         renderer: &mut Renderer,
         title: impl FnOnce(&mut Renderer) -> String,
     ) -> anyhow::Result<()> {
-        if !self.is_on || self.all_hidden {
+        let panels = self.panels();
+        if panels.is_empty() {
             renderer.set_overlay(None);
             return Ok(());
         }
@@ -77,7 +122,7 @@ impl ViewOverlay {
         if width == 0 || height == 0 {
             return Ok(());
         }
-        if !self.has_measured {
+        if panels.frames && !self.has_measured {
             self.has_measured = true;
             let copy_bandwidth = renderer.copy_bandwidth()?;
             let facts = self.overlay.facts_mut();
@@ -85,6 +130,7 @@ impl ViewOverlay {
             facts.clock = Some(renderer.processor().clock());
         }
         self.overlay.facts_mut().title = title(renderer);
+        self.overlay.set_panels(panels);
         let scale = self.fixed_scale.unwrap_or(self.window_scale);
         renderer.set_overlay(self.overlay.draw(renderer.extent(), scale));
         Ok(())

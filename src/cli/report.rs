@@ -2,6 +2,8 @@
 
 use crate::report::{NewFile, Recording, Report, page, text};
 
+use crate::kernels::catalogue;
+
 use super::capture::effect_names;
 use super::options::ReportOptions;
 use super::output::print;
@@ -19,7 +21,7 @@ pub fn run(options: &ReportOptions) -> anyhow::Result<()> {
         .map(NewFile::create)
         .transpose()
         .map_err(usage)?;
-    let effects = effect_names();
+    let effects = effect_names(catalogue());
     let open = |path| Recording::open(path, &effects);
     let recordings: Vec<_> = options
         .captures

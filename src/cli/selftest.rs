@@ -15,6 +15,7 @@ use crate::timing::Instrument;
 
 use super::examples;
 use super::kernel_test;
+use super::live_test;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
 use super::selftest_result::{self, PartResult};
@@ -49,6 +50,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
     let all = [
         SelftestPart::Handover,
         SelftestPart::Kernels,
+        SelftestPart::Live,
         SelftestPart::Withheld,
         SelftestPart::Tags,
         SelftestPart::Resizes,
@@ -68,6 +70,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
             SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels),
+            SelftestPart::Live => live_test::run(&machine, options.saves),
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
@@ -113,6 +116,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
 
 pub(super) fn settings() -> Settings {
     Settings {
+        render_scale: 1.0,
         frames_in_flight: 3,
         schedule: Schedule::Pipelined,
         wait_limit: Duration::from_secs(10),
@@ -177,6 +181,7 @@ fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
     let view = view(&plan(&["complement"])?);
     for [width, height] in extents {
         let settings = Settings {
+            render_scale: 1.0,
             check_complement: true,
             ..settings()
         };
@@ -197,6 +202,7 @@ fn withheld(machine: &Machine) -> anyhow::Result<Outcome> {
     const FIRST_WITHHELD: u64 = 5;
     let limit = Duration::from_secs(1);
     let settings = Settings {
+        render_scale: 1.0,
         wait_limit: limit,
         ..settings()
     };

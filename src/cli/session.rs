@@ -8,20 +8,24 @@ use std::time::Instant;
 
 use anyhow::Context;
 use ash::vk;
-use glam::Vec2;
 
-use crate::app::{Action, Flow, HeldKeys, Input, Session};
-use crate::kernels::{Chain, Plan, catalogue};
+use crate::app::{Action, Flow, Input, Session};
+use crate::kernels::Plan;
 use crate::renderer::{Rendered, Renderer, View};
-use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
+use crate::scene::{self, CameraControl, SceneFrame};
 use crate::timing::table::summary_table;
 use crate::timing::{Capture, History};
 use crate::whole_file;
 
 use super::capture::{Recording, effect_names};
+use super::live::LiveKernels;
+use super::live_plan::plan_of;
 use super::output::print;
 use super::overlay::ViewOverlay;
+use super::presets::Presets;
 use super::setup::Machine;
+use super::steering::steer;
+use super::tuning::Tuning;
 
 /// Captures that F2 starts, and pictures that keys take, are numbered after this name.
 const BASE_NAME: &str = "handover";
@@ -35,13 +39,16 @@ pub(crate) struct Keep {
     pub time_step: Option<f32>,
     /// A picture of the last frame.
     pub screenshot: Option<PathBuf>,
+    /// The chain as it is at the end.
+    pub preset: Option<PathBuf>,
 }
 
 /// The view. Fields in drop order.
 pub(crate) struct ViewSession {
     renderer: Renderer,
     machine: Machine,
-    chain: Chain,
+    live: LiveKernels,
+    tuning: Tuning,
     plan: Arc<Plan>,
     camera: CameraControl,
     time: f32,
@@ -58,16 +65,19 @@ impl ViewSession {
     pub fn new(
         renderer: Renderer,
         machine: Machine,
-        chain: Chain,
+        (live, tuning): (LiveKernels, Tuning),
         keep: Keep,
         capture: Option<Recording>,
-        overlay: ViewOverlay,
+        mut overlay: ViewOverlay,
     ) -> Self {
-        let plan = Arc::new(plan_of(&chain, &renderer));
+        let plan = Arc::new(plan_of(tuning.chain(), &live, &renderer));
+        overlay.set_notice(live.notice());
+        let history = History::new(&effect_names(tuning.chain().catalogue()));
         Self {
             renderer,
             machine,
-            chain,
+            live,
+            tuning,
             plan,
             camera: CameraControl::new(),
             time: 0.0,
@@ -76,7 +86,7 @@ impl ViewSession {
             steps: 0,
             keep,
             capture,
-            history: History::new(&effect_names()),
+            history,
             overlay,
         }
     }
@@ -89,8 +99,14 @@ impl ViewSession {
             settings.frames_in_flight,
             format!("{:?}", settings.schedule).to_lowercase(),
         );
+        let scene = self.renderer.scene_extent();
+        let drawn_at = if scene.width == width && scene.height == height {
+            String::new()
+        } else {
+            format!(" drawn at {}x{}", scene.width, scene.height)
+        };
         format!(
-            "{} | {} | {} | scene {}, {width}x{height} | {schedule}, {in_flight} in flight",
+            "{} | {} | {} | scene {}, {width}x{height}{drawn_at} | {schedule}, {in_flight} in flight",
             self.machine.device.physical.name,
             self.renderer.processor().description(),
             self.renderer.presenter().description(),
@@ -117,40 +133,6 @@ impl ViewSession {
         single
     }
 
-    fn move_camera(&mut self, input: &Input) {
-        let height = self.renderer.extent().height.max(1) as f32;
-        let part = |pixels: [f32; 2]| Vec2::from(pixels) / height;
-        if input.drag_orbit != [0.0; 2] {
-            self.camera.orbit(part(input.drag_orbit));
-        }
-        if input.pan != [0.0; 2] {
-            self.camera.pan(part(input.pan));
-        }
-        if input.dolly != 0.0 {
-            self.camera.dolly(input.dolly);
-        }
-        let HeldKeys {
-            forward,
-            back,
-            left,
-            right,
-            up,
-            down,
-            ..
-        } = input.held;
-        let held = [
-            (CameraMove::Forward, forward),
-            (CameraMove::Back, back),
-            (CameraMove::Left, left),
-            (CameraMove::Right, right),
-            (CameraMove::Up, up),
-            (CameraMove::Down, down),
-        ];
-        for (direction, is_down) in held {
-            self.camera.hold(direction, is_down);
-        }
-    }
-
     /// Gives retired frames to the history and to the capture.
     fn keep_records(&mut self) {
         for record in self.renderer.take_records() {
@@ -174,31 +156,43 @@ impl ViewSession {
         )
     }
 
+    /// Gives a key to the chain; the next frame has what came of it.
+    fn tune(&mut self, action: Action) {
+        let before = self.tuning.chain().revision();
+        self.tuning.act(action);
+        self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
+        if self.tuning.chain().revision() != before {
+            self.chain_changed();
+        }
+    }
+
     fn chain_changed(&mut self) {
-        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.live, &self.renderer));
         if let Some(capture) = &mut self.capture {
-            capture.chain_changed(self.renderer.last_frame().value() + 1, &self.chain);
-        }
-        tracing::info!("effects: {}", self.effects_text());
-    }
-
-    fn effects_text(&self) -> String {
-        let active: Vec<_> = self
-            .chain
-            .active()
-            .into_iter()
-            .map(|effect| catalogue().effects()[effect].name.as_str())
-            .collect();
-        if active.is_empty() {
-            "none".into()
-        } else {
-            active.join(", ")
+            capture.chain_changed(self.renderer.last_frame().value() + 1, self.tuning.chain());
         }
     }
 
-    /// The catalogue index of the effect that a key stands for.
-    fn effect_at(place: usize) -> Option<usize> {
-        catalogue().keyed().nth(place).map(|(index, _)| index)
+    /// Takes over what came of kernels that were saved. The next frame runs the new ones, and frames under way keep the old.
+    fn take_kernels(&mut self) {
+        let changes = self.live.poll();
+        if let Some(catalogue) = &changes.catalogue {
+            let known = self.history.effects().len();
+            for effect in catalogue.effects().iter().skip(known) {
+                self.history.add_effect(&effect.name);
+                if self.capture.is_some() {
+                    tracing::warn!("the capture has no column for {}, which is newer", effect.name);
+                }
+            }
+            self.overlay.set_effects(catalogue);
+            self.tuning.adopt(Arc::clone(catalogue), &changes.switch_on);
+            self.overlay.set_chosen(self.tuning.panel(), self.tuning.touched_at());
+            self.chain_changed();
+            self.live.unload(&changes);
+        }
+        if changes.has_other_problems {
+            self.overlay.set_notice(self.live.notice());
+        }
     }
 
     fn toggle_capture(&mut self) -> anyhow::Result<()> {
@@ -209,7 +203,7 @@ impl ViewSession {
                 self.renderer.finish()?;
                 self.keep_records();
                 let folder = Capture::next_free(Path::new(BASE_NAME));
-                match Recording::begin(&folder, &mut self.renderer, &self.machine, &self.chain) {
+                match Recording::begin(&folder, &mut self.renderer, &self.machine, self.tuning.chain()) {
                     Ok(capture) => {
                         tracing::info!("capturing into {}", folder.display());
                         self.capture = Some(capture);
@@ -250,7 +244,7 @@ impl ViewSession {
         let next = (now as i32 + by).rem_euclid(names.len() as i32) as usize;
         self.renderer
             .set_scene(scene::create(names[next], &self.machine.device)?)?;
-        self.plan = Arc::new(plan_of(&self.chain, &self.renderer));
+        self.plan = Arc::new(plan_of(self.tuning.chain(), &self.live, &self.renderer));
         self.note_view();
         tracing::info!("scene: {}", names[next]);
         Ok(())
@@ -265,21 +259,6 @@ impl ViewSession {
     }
 }
 
-/// The chain's launches over the renderer's scene. What cannot run over it is named.
-fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
-    if renderer.has_guides() {
-        return chain.plan();
-    }
-    for effect in chain.active() {
-        let effect = &chain.catalogue().effects()[effect];
-        if !effect.guides.is_empty() {
-            let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
-            tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
-        }
-    }
-    chain.plan_without_guides()
-}
-
 /// Writes the whole file or none of it.
 fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
     let write = |file: &mut File| {
@@ -291,7 +270,9 @@ fn save_png(picture: &image::RgbaImage, path: &Path) -> anyhow::Result<()> {
 
 impl Session for ViewSession {
     fn frame(&mut self, input: &Input) -> anyhow::Result<Flow> {
-        self.move_camera(input);
+        self.take_kernels();
+        let height = self.renderer.extent().height;
+        steer(&mut self.camera, input, height);
         let time_delta = self.time_delta();
         let camera = self
             .camera
@@ -329,22 +310,6 @@ impl Session for ViewSession {
 
     fn act(&mut self, action: Action) -> anyhow::Result<()> {
         match action {
-            Action::ToggleEffect(place) => {
-                if let Some(effect) = Self::effect_at(place) {
-                    self.chain.toggle(effect);
-                    self.chain_changed();
-                }
-            }
-            Action::SoloEffect(place) => {
-                if let Some(effect) = Self::effect_at(place) {
-                    self.chain.solo(effect);
-                    self.chain_changed();
-                }
-            }
-            Action::BypassAll => {
-                self.chain.toggle_bypass();
-                self.chain_changed();
-            }
             Action::ToggleCapture => self.toggle_capture()?,
             Action::SwitchScene(by) => self.switch_scene(by)?,
             Action::ToggleOverlay => self.overlay.toggle(),
@@ -359,6 +324,17 @@ impl Session for ViewSession {
             Action::ResetCamera => self.camera.reset(),
             // The window's own.
             Action::ToggleFullscreen | Action::Help | Action::Quit => {}
+            Action::ToggleEffect(_)
+            | Action::SoloEffect(_)
+            | Action::BypassAll
+            | Action::ChooseEffect(_)
+            | Action::ToggleChosen
+            | Action::MoveChosen(_)
+            | Action::ChooseParameter(_)
+            | Action::ChangeParameter(_)
+            | Action::ResetParameter
+            | Action::SwitchPreset(_)
+            | Action::SavePreset => self.tune(action),
         }
         Ok(())
     }
@@ -378,8 +354,16 @@ impl Session for ViewSession {
         let scene = self.renderer.scene_name();
         let paused = if self.is_paused { ", paused" } else { "" };
         let capturing = if self.capture.is_some() { ", capturing" } else { "" };
-        let effects = self.effects_text();
-        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}")
+        let effects = self.tuning.effects_text();
+        let chosen = self
+            .tuning
+            .chosen_text()
+            .map_or_else(String::new, |chosen| format!(" | {chosen}"));
+        let problem = self
+            .live
+            .problem_text()
+            .map_or_else(String::new, |problem| format!(" | {problem}"));
+        format!("Handover: {scene}, {effects}, {frames_per_second:.0} fps{paused}{capturing}{chosen}{problem}")
     }
 
     fn closing(&mut self) -> anyhow::Result<()> {
@@ -388,6 +372,10 @@ impl Session for ViewSession {
         // What was measured is kept and shown even when the run failed; a picture that is not the last frame is not.
         if let Some(path) = self.keep.screenshot.take().filter(|_| ended.is_ok()) {
             self.save_screen(&path)?;
+        }
+        if let Some(path) = self.keep.preset.take() {
+            Presets::save(&path, self.tuning.chain())?;
+            print(format_args!("preset: {}", path.display()))?;
         }
         if let Some(capture) = self.capture.take() {
             // Frames that did not come leave the GPU busy.

@@ -100,6 +100,7 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
         timelines,
     };
     let settings = Settings {
+        render_scale: 1.0,
         schedule,
         check_tags: false,
         ..settings()

@@ -5,18 +5,22 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 
 use crate::app::{self, Flow, Input, Session, WindowOptions};
-use crate::kernels::{Chain, catalogue};
+use crate::kernels::{Catalogue, catalogue};
 use crate::present::{Display, find_display};
-use crate::renderer::Settings;
+use crate::renderer::{Renderer, Settings};
 use crate::timing::Capture;
 
 use super::capture::Recording;
+use super::live::LiveKernels;
 use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
+use super::presets::Presets;
 use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
+use super::tuning::Tuning;
 use super::usage;
+use super::wishes::Wishes;
 
 /// Frames of an offscreen run that no number was given for: five seconds of 60 Hz.
 const OFFSCREEN_FRAMES: u64 = 300;
@@ -28,13 +32,17 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// # Errors
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
-    let mut chain = chain_of(&options.kernels)?;
-    for setting in &options.set {
-        set(&mut chain, setting)?;
-    }
+    let mut presets = Presets::of_user();
+    let wishes = Wishes::new(options)?;
+    wishes.check(&mut presets)?;
     if let Some(path) = &options.screenshot {
         check_picture_path(path)?;
     }
+    let preset = options
+        .save_preset
+        .as_ref()
+        .map(|name| presets.check_new(name))
+        .transpose()?;
     let display = if options.present == PresentChoice::Offscreen {
         None
     } else {
@@ -48,39 +56,29 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
              answers: use --present offscreen",
         ));
     }
-    match display {
-        Some(display) => in_window(display, options, chain),
-        None => offscreen(options, chain),
-    }
-}
-
-/// The chain with the named effects on.
-fn chain_of(names: &[String]) -> anyhow::Result<Chain> {
-    let names: Vec<_> = names
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty())
-        .collect();
-    if names == ["none"] {
-        return Ok(Chain::new(catalogue()));
-    }
-    Chain::with_enabled(catalogue(), &names).map_err(usage)
-}
-
-/// Sets what `--set` names.
-fn set(chain: &mut Chain, setting: &str) -> anyhow::Result<()> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-    let Some((name, value)) = setting
-        .split_once('=')
-        .and_then(|(name, value)| Some((name.trim(), number(value)?)))
-    else {
-        return Err(usage(format!(
-            "--set {setting}: expected EFFECT.PARAMETER=NUMBER, such as bloom.intensity=0.3"
-        )));
+    let keep = Keep {
+        frames: options.frames,
+        time_step: options.time_step,
+        screenshot: options.screenshot.clone(),
+        preset,
     };
-    chain
-        .set(name, value)
-        .map_err(|error| usage(format!("--set {setting}: {error}")))
+    match display {
+        Some(display) => in_window(display, options, wishes, keep),
+        None => offscreen(options, &wishes, keep),
+    }
+}
+
+/// Makes the user's kernels, and the chain of them and the program's.
+fn chain(
+    wishes: &Wishes,
+    renderer: &mut Renderer,
+    machine: &Machine,
+    watches_program: bool,
+) -> anyhow::Result<(LiveKernels, Tuning)> {
+    let live = LiveKernels::start(&wishes.user, renderer, machine, watches_program);
+    let mut presets = Presets::of_user();
+    let chain = wishes.chain(live.catalogue(), &mut presets, &|name| live.awaits(name))?;
+    Ok((live, Tuning::new(chain, presets)))
 }
 
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
@@ -120,6 +118,7 @@ fn request(options: &ViewOptions) -> Request {
 
 fn settings(options: &ViewOptions) -> Settings {
     Settings {
+        render_scale: options.render_scale,
         frames_in_flight: options.frames_in_flight.into(),
         schedule: options.schedule,
         wait_limit: options.wait_limit(),
@@ -130,8 +129,8 @@ fn settings(options: &ViewOptions) -> Settings {
     }
 }
 
-fn overlay(machine: &Machine, options: &ViewOptions) -> ViewOverlay {
-    ViewOverlay::new(&machine.device.physical, options.overlay, options.ui_scale)
+fn overlay(machine: &Machine, catalogue: &Catalogue, options: &ViewOptions) -> ViewOverlay {
+    ViewOverlay::new(&machine.device.physical, catalogue, options.overlay, options.ui_scale)
 }
 
 fn extent(options: &ViewOptions) -> vk::Extent2D {
@@ -150,7 +149,7 @@ fn say_why(machine: &Machine) {
     }
 }
 
-fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep) -> anyhow::Result<()> {
     let window_options = WindowOptions {
         title: "Handover".into(),
         extent: extent(options),
@@ -166,25 +165,21 @@ fn in_window(display: Display, options: &ViewOptions, chain: Chain) -> anyhow::R
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
-        let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+        let (live, tuning) = chain(&wishes, &mut renderer, &machine, true)?;
+        let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
         let capture = options.capture.as_ref().map(begin).transpose()?;
-        let keep = Keep {
-            frames: options.frames,
-            time_step: options.time_step,
-            screenshot: options.screenshot.clone(),
-        };
-        let overlay = overlay(&machine, &options);
-        let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
+        let overlay = overlay(&machine, live.catalogue(), &options);
+        let mut session = ViewSession::new(renderer, machine, (live, tuning), keep, capture, overlay);
         session.scaled(window.scale_factor());
         tracing::info!("{}", session.describe());
         tracing::info!(
-            "keys: 1 to 8 switch effects, 0 all of them, I shows the overlay, F2 captures timings, H lists all keys"
+            "keys: 1 to 8 switch effects, [ and ] choose a parameter, - and = change it, I shows the overlay, H lists all keys"
         );
         Ok(Box::new(session))
     })
 }
 
-fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
+fn offscreen(options: &ViewOptions, wishes: &Wishes, keep: Keep) -> anyhow::Result<()> {
     let request = Request {
         present: PresentChoice::Offscreen,
         ..request(options)
@@ -194,13 +189,14 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
     say_why(&machine);
     let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
     withhold(&mut renderer, options);
+    let (live, tuning) = chain(wishes, &mut renderer, &machine, false)?;
 
     // Without a display and without a word about what to keep, keep a picture and the timings.
     let default_folder =
         (options.present != PresentChoice::Offscreen && options.capture.is_none() && options.screenshot.is_none())
             .then(|| Capture::next_free(Path::new("handover")));
     let folder: Option<PathBuf> = options.capture.clone().or(default_folder.clone());
-    let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, &chain).map_err(usage);
+    let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
     let capture = folder.as_ref().map(begin).transpose()?;
     let screenshot = options
         .screenshot
@@ -215,9 +211,10 @@ fn offscreen(options: &ViewOptions, chain: Chain) -> anyhow::Result<()> {
         frames: Some(frames),
         time_step: Some(options.time_step.unwrap_or(OFFSCREEN_TIME_STEP)),
         screenshot,
+        ..keep
     };
-    let overlay = overlay(&machine, options);
-    let mut session = ViewSession::new(renderer, machine, chain, keep, capture, overlay);
+    let overlay = overlay(&machine, live.catalogue(), options);
+    let mut session = ViewSession::new(renderer, machine, (live, tuning), keep, capture, overlay);
     tracing::info!("{}", session.describe());
     let ran = render_all(&mut session);
     let closed = session.closing();
@@ -233,7 +230,7 @@ fn render_all(session: &mut ViewSession) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn withhold(renderer: &mut crate::renderer::Renderer, options: &ViewOptions) {
+fn withhold(renderer: &mut Renderer, options: &ViewOptions) {
     if let Some(frame) = options.withhold_processed {
         renderer.processor().withhold_from(crate::frame::FrameNumber::at(frame));
     }

@@ -76,6 +76,7 @@ const SYMBOLS: &[&str] = &[
     "cuMemCreate",
     "cuMemExportToShareableHandle",
     "cuMemFreeHost",
+    "cuMemGetInfo_v2",
     "cuMemFree_v2",
     "cuMemGetAllocationGranularity",
     "cuMemHostAlloc",

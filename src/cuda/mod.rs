@@ -10,17 +10,26 @@
 //! * **C2** An object is destroyed only when the stream that used it has finished with it.
 //! * **C3** Descriptors and arguments live on the caller's stack until the call returns; CUDA keeps none of them.
 //! * **C4** [`Driver::load`] found libcuda and every symbol in `SYMBOLS`.
+//!
+//! And for NVRTC, which is another library:
+//!
+//! * **N1** Loading it runs its initializers, which is what we want of it.
+//! * **N2** A function is looked up with the type that `nvrtc.h` gives it.
+//! * **N3** Arguments live until the call returns; a program is destroyed once, after its last use.
 
 mod array;
 mod bandwidth;
 mod buffer;
 mod compile;
+mod diagnostic;
 mod driver;
 mod error;
 mod event;
 mod launch;
 mod link;
+mod memory_info;
 mod module;
+mod nvrtc;
 mod peer;
 mod stamp;
 mod views;
@@ -28,13 +37,16 @@ mod views;
 pub use array::{ArrayFormat, CudaImage};
 pub use bandwidth::copy_bandwidth;
 pub use buffer::CudaBuffer;
-pub use compile::{CompileError, compile};
+pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
+pub use diagnostic::{Diagnostic, Severity};
 pub use driver::{CudaDevice, Driver, Unavailable};
 pub use error::{Error, ResultExt};
 pub use event::Event;
 pub use launch::{is_idle, launch};
 pub use link::link;
+pub use memory_info::memory_taken;
 pub use module::{Function, Module};
+pub use nvrtc::Nvrtc;
 pub use peer::copy_to_peer;
 pub use stamp::Stamps;
 pub use views::ImageViews;

@@ -28,6 +28,8 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 // SAFETY: a function lives as long as its module, which it keeps.
 unsafe impl Send for Function {}
+// SAFETY: it is a handle that nothing changes; the driver synchronizes its own calls.
+unsafe impl Sync for Function {}
 
 const LOG_BYTES: usize = 8192;
 /// How an ELF file begins.

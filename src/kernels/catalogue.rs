@@ -1,13 +1,16 @@
 //! All effects, in the order a chain runs them.
 
-use super::effect::{Binary, Effect};
+use super::effect::{Binary, Effect, Stage};
+use super::nearest::nearest;
 use super::{SOURCES, front_matter};
 use std::sync::{Arc, OnceLock};
 
-/// All effects by stage, which is the order a chain runs them in by default, and within one by name; hidden ones last.
+/// All effects. Those that come together stand by stage, and within one by name; hidden ones last.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     effects: Vec<Arc<Effect>>,
+    /// Indices in the order that a chain runs them in by default.
+    order: Vec<usize>,
 }
 
 /// A name that no effect has.
@@ -59,10 +62,39 @@ pub fn catalogue() -> &'static Arc<Catalogue> {
     })
 }
 
+/// What effects are sorted by.
+fn place(effect: &Effect) -> (bool, Stage, String) {
+    (effect.hidden, effect.stage, effect.name.clone())
+}
+
 impl Catalogue {
     /// Puts effects into order.
     pub fn new(mut effects: Vec<Effect>) -> Result<Self, CatalogueError> {
-        effects.sort_by_key(|effect| (effect.hidden, effect.stage, effect.name.clone()));
+        effects.sort_by_key(place);
+        Self::of(effects.into_iter().map(Arc::new).collect())
+    }
+
+    /// This catalogue with another effect: in the place of the one of its name, or as the last. All others keep their indices, and
+    /// who counts by index goes on. Gives the effect's index too.
+    ///
+    /// # Errors
+    /// Its key is another effect's.
+    pub fn with(&self, effect: Effect) -> Result<(Self, usize), CatalogueError> {
+        let mut effects = self.effects.clone();
+        let index = match effects.iter().position(|other| other.name == effect.name) {
+            Some(index) => {
+                effects[index] = Arc::new(effect);
+                index
+            }
+            None => {
+                effects.push(Arc::new(effect));
+                effects.len() - 1
+            }
+        };
+        Ok((Self::of(effects)?, index))
+    }
+
+    fn of(effects: Vec<Arc<Effect>>) -> Result<Self, CatalogueError> {
         for (index, effect) in effects.iter().enumerate() {
             for other in &effects[..index] {
                 if other.name == effect.name {
@@ -78,9 +110,14 @@ impl Catalogue {
                 }
             }
         }
-        Ok(Self {
-            effects: effects.into_iter().map(Arc::new).collect(),
-        })
+        let mut order: Vec<usize> = (0..effects.len()).collect();
+        order.sort_by_key(|index| place(&effects[*index]));
+        Ok(Self { effects, order })
+    }
+
+    /// Indices in the order that a chain runs them in by default: by stage, and within one by name; hidden ones last.
+    pub fn order(&self) -> &[usize] {
+        &self.order
     }
 
     /// All effects; an effect's index here is its index everywhere.
@@ -88,9 +125,10 @@ impl Catalogue {
         &self.effects
     }
 
-    /// The effects shown to users, with their indices.
+    /// The effects shown to users, with their indices, in the default order.
     pub fn visible(&self) -> impl Iterator<Item = (usize, &Arc<Effect>)> {
-        self.effects.iter().enumerate().filter(|(_, effect)| !effect.hidden)
+        let all = self.order.iter().map(|index| (*index, &self.effects[*index]));
+        all.filter(|(_, effect)| !effect.hidden)
     }
 
     /// The effects that a key toggles, by key, with their indices.
@@ -116,34 +154,12 @@ impl Catalogue {
 
     fn unknown(&self, name: &str) -> UnknownEffect {
         let known: Vec<String> = self.visible().map(|(_, effect)| effect.name.clone()).collect();
-        let nearest = known
-            .iter()
-            .map(|candidate| (edit_distance(name, candidate), candidate))
-            .min()
-            .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
-            .map(|(_, candidate)| candidate.clone());
         UnknownEffect {
             name: name.to_owned(),
-            nearest,
+            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
             known,
         }
     }
-}
-
-/// Levenshtein's distance: insertions, deletions and replacements that turn one text into the other.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -164,8 +180,8 @@ mod tests {
             stages.windows(2).all(|pair| place(pair[0]) < place(pair[1])),
             "{names:?}"
         );
-        let hidden = ["complement", "copy", "spin"];
-        assert_eq!(names[names.len() - 3..], hidden);
+        let hidden = ["enlarge", "complement", "copy", "spin"];
+        assert_eq!(names[names.len() - 4..], hidden);
         let keys: Vec<&str> = catalogue().keyed().map(|(_, effect)| effect.name.as_str()).collect();
         let by_key = [
             "exposure",
@@ -204,6 +220,55 @@ mod tests {
         let message = error.to_string();
         assert!(message.starts_with("no effect is called \"blom\" (did you mean \"bloom\"?); there are "));
         assert_eq!(catalogue().index_of("zzzzzzzzzzzz").expect_err("unknown").nearest, None);
+    }
+
+    #[test]
+    fn every_effect_of_the_program_says_what_it_is() {
+        for effect in catalogue().effects() {
+            let texts = [
+                &effect.title,
+                &effect.summary,
+                &effect.source,
+                &effect.alpha,
+                &effect.broken_pixels,
+            ];
+            let why = &effect.tolerance.why;
+            assert!(
+                texts.into_iter().chain([why]).all(|text| !text.is_empty()),
+                "{}",
+                effect.name
+            );
+        }
+    }
+
+    #[test]
+    fn another_effect_moves_no_index() {
+        let edge = Effect {
+            name: "edge".into(),
+            key: None,
+            stage: Stage::Denoise,
+            ..Effect::clone(catalogue().by_name("bloom").expect("known"))
+        };
+        let (more, index) = catalogue().with(edge.clone()).expect("goes with the others");
+        assert_eq!((index, more.effects().len()), (catalogue().effects().len(), index + 1));
+        assert_eq!(more.order()[0], index);
+        assert_eq!(more.effects()[..index], *catalogue().effects());
+        // The same name again: another effect in its place, wherever that stands in the order then.
+        let later = Effect {
+            stage: Stage::Inspect,
+            ..edge.clone()
+        };
+        let (replaced, same) = more.with(later).expect("goes with the others");
+        assert_eq!((same, replaced.effects().len()), (index, more.effects().len()));
+        assert_eq!(replaced.visible().last().map(|(last, _)| last), Some(index));
+        let taken = Effect {
+            key: Some("3".into()),
+            ..edge
+        };
+        assert!(matches!(
+            catalogue().with(taken),
+            Err(CatalogueError::DuplicateKey { .. })
+        ));
     }
 
     #[test]

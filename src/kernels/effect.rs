@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::parameter::{Parameter, ParameterError, offset};
+use super::table::TableFormat;
 
 /// What a user toggles: one kernel file.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +56,8 @@ pub struct Effect {
 pub enum Binary {
     /// PTX that comes with the program: the driver compiles it for its device.
     Ptx(&'static str),
+    /// PTX made while running, by an NVRTC that does not know the device yet.
+    NewPtx(Arc<str>),
     /// A cubin for the device.
     Cubin(Arc<[u8]>),
 }
@@ -157,6 +160,8 @@ pub struct BufferDescription {
     pub zeroed: bool,
     /// It lasts to the next frame.
     pub keeps: bool,
+    /// It holds what the chain read from such a file, and is not written. An effect has at most one.
+    pub table: Option<TableFormat>,
 }
 
 /// Bytes of a buffer.
@@ -255,7 +260,7 @@ impl Guide {
 }
 
 /// How far a processor's result may be from the CPU reference. A channel passes if any of the three bounds holds.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
     /// Steps between neighbouring halves.
@@ -299,6 +304,13 @@ impl Effect {
         let index = self.parameter_index(name)?;
         parameters[offset(index)..offset(index + 1)].copy_from_slice(&self.parameters[index].encode(value)?);
         Ok(())
+    }
+
+    /// The table that it reads, and how passes and settings name it.
+    pub fn table(&self) -> Option<(&str, TableFormat)> {
+        self.buffers
+            .iter()
+            .find_map(|buffer| Some((buffer.name.as_str(), buffer.table?)))
     }
 
     fn parameter_index(&self, name: &str) -> Result<usize, ParameterError> {

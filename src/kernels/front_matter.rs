@@ -22,9 +22,14 @@ pub struct FrontMatterError {
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
     title: String,
+    // What the effects of the program all have, and a user's own need not.
+    #[serde(default)]
     summary: String,
+    #[serde(default)]
     source: String,
+    #[serde(default)]
     alpha: String,
+    #[serde(default)]
     broken_pixels: String,
     stage: Stage,
     key: Option<String>,
@@ -36,6 +41,7 @@ struct FrontMatter {
     jitter: bool,
     #[serde(default)]
     upscales: bool,
+    #[serde(default)]
     tolerance: Tolerance,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,
@@ -76,6 +82,9 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         let line = line(spanned.span().start);
         let buffer = spanned.into_inner().describe();
         buffers.push(buffer.map_err(|message| error(format!("line {line}: {message}")))?);
+    }
+    if buffers.iter().filter(|buffer| buffer.table.is_some()).count() > 1 {
+        return Err(error("[[buffers]]: expected at most one `table`".into()));
     }
     let written: Vec<&PassText> = text.passes.iter().map(Spanned::as_ref).collect();
     let mut resolver = Resolver::new(name, &written, buffers);

@@ -6,14 +6,18 @@
 mod catalogue;
 mod chain;
 mod compare;
+mod cube;
 mod effect;
 mod front_matter;
 mod images;
 mod memory;
+pub(crate) mod nearest;
 mod parameter;
 mod pass;
 mod plan;
+mod preset;
 pub mod reference;
+mod table;
 mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -28,7 +32,9 @@ pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
-pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use preset::{Preset, PresetError};
+pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.

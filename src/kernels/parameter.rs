@@ -1,5 +1,7 @@
 //! One parameter of an effect, and its value inside the bytes a kernel is given.
 
+use super::nearest::did_you_mean;
+
 /// How a parameter is stored. Every type is four bytes long, so the n-th parameter stands at byte 4n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,9 +33,9 @@ pub struct Parameter {
     pub maximum: f64,
     /// Value at start.
     pub default: f64,
-    /// What one press of a key adds.
+    /// What one press of a key adds; of a logarithmic parameter, as a part of its value.
     pub step: f64,
-    /// Whether a slider is better logarithmic.
+    /// Whether equal ratios count as equal steps.
     #[serde(default)]
     pub logarithmic: bool,
     /// How the kernel declares it.
@@ -45,7 +47,7 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// No parameter of that name.
-    #[error("{effect} has no parameter {name:?}; it has {}", list(.known))]
+    #[error("{effect} has no parameter {name:?}{}; it has {}", did_you_mean(name, .known), list(.known))]
     Unknown {
         /// The effect's name.
         effect: String,
@@ -100,6 +102,21 @@ fn list(names: &[String]) -> String {
     }
 }
 
+/// The multiple of the step that a value misses by a float's rounding, if it does.
+fn on_grid(value: f64, step: f64) -> f64 {
+    let nearest = rounded((value / step).round() * step);
+    if (nearest - value).abs() < step * 1e-4 {
+        nearest
+    } else {
+        rounded(value)
+    }
+}
+
+/// To six digits: a float holds no more for certain, and what a key makes is to be read.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 impl Parameter {
     /// The four bytes of a value, if it is within range.
     pub fn encode(&self, value: f64) -> Result<[u8; 4], ParameterError> {
@@ -133,6 +150,44 @@ impl Parameter {
             ParameterType::U32 => (value as u32).to_ne_bytes(),
             ParameterType::I32 => (value as i32).to_ne_bytes(),
         })
+    }
+
+    /// The value so many presses of a key away, within the range: a press adds a step, or multiplies by 1 + step where the
+    /// parameter is logarithmic. A whole number changes by at least 1.
+    pub fn stepped(&self, value: f64, presses: i32) -> f64 {
+        let is_whole = self.parameter_type != ParameterType::F32;
+        let away = if self.logarithmic {
+            rounded(value * (1.0 + self.step).powi(presses))
+        } else {
+            on_grid(value + self.step * f64::from(presses), self.step)
+        };
+        let away = match is_whole {
+            true if presses > 0 => away.round().max(value + 1.0),
+            true if presses < 0 => away.round().min(value - 1.0),
+            _ => away,
+        };
+        away.clamp(self.minimum, self.maximum)
+    }
+
+    /// Where a value stands within the range, 0 to 1; of a logarithmic parameter, by ratios.
+    pub fn fraction(&self, value: f64) -> f64 {
+        let along = |value: f64| if self.logarithmic { value.ln() } else { value };
+        let (from, to) = (along(self.minimum), along(self.maximum));
+        ((along(value) - from) / (to - from)).clamp(0.0, 1.0)
+    }
+
+    /// A value as people write it: the shortest number that is the same to a kernel.
+    pub fn text(&self, value: f64) -> String {
+        match self.parameter_type {
+            ParameterType::F32 => (value as f32).to_string(),
+            ParameterType::U32 | ParameterType::I32 => value.to_string(),
+        }
+    }
+
+    /// `0 to 4`, with the unit where there is one.
+    pub fn range_text(&self) -> String {
+        let (from, to) = (self.text(self.minimum), self.text(self.maximum));
+        format!("{from} to {to}{}", spaced(&self.unit))
     }
 
     /// The value of four bytes.
@@ -173,6 +228,44 @@ mod tests {
     fn an_integer_takes_no_fraction() {
         let message = radius().encode(2.5).expect_err("a fraction").to_string();
         assert_eq!(message, "radius = 2.5 is not a whole number; it takes 1 to 64 px");
+    }
+
+    #[test]
+    fn presses_add_steps_and_stop_at_the_range() {
+        let mut amount = radius();
+        (amount.minimum, amount.maximum, amount.step) = (0.0, 4.0, 0.05);
+        amount.parameter_type = ParameterType::F32;
+        let press =
+            |value: f64, presses| amount.decode(amount.encode(amount.stepped(value, presses)).expect("in range"));
+        let mut value = 0.3;
+        for expected in ["0.35", "0.4", "0.45", "0.5", "0.55"] {
+            value = press(value, 1);
+            assert_eq!(amount.text(value), expected);
+        }
+        assert_eq!(amount.text(press(value, 10)), "1.05");
+        assert_eq!((press(3.9, 10), press(0.2, -10)), (4.0, 0.0));
+        // A value beside the grid stays beside it.
+        assert_eq!(amount.text(press(0.33, 1)), "0.38");
+        // No step is lost between presses there and back.
+        assert_eq!((0..40).fold(0.5, |value, _| press(value, 1)), 2.5);
+        assert_eq!((0..40).fold(2.5, |value, _| press(value, -1)), 0.5);
+    }
+
+    #[test]
+    fn presses_of_a_logarithmic_parameter_multiply() {
+        let mut sigma = radius();
+        (sigma.minimum, sigma.maximum, sigma.step, sigma.logarithmic) = (0.5, 32.0, 0.1, true);
+        sigma.parameter_type = ParameterType::F32;
+        assert_eq!(sigma.stepped(2.0, 1), 2.2);
+        assert_eq!(sigma.stepped(2.0, 10), 5.18748);
+        assert_eq!(sigma.stepped(2.2, -1), 2.0);
+        assert_eq!((sigma.stepped(31.0, 1), sigma.stepped(0.51, -1)), (32.0, 0.5));
+        assert!((sigma.fraction(4.0) - 0.5).abs() < 1e-12);
+        // Whole numbers do not stand still.
+        let mut count = radius();
+        (count.step, count.logarithmic) = (0.1, true);
+        assert_eq!((count.stepped(2.0, 1), count.stepped(2.0, -1)), (3.0, 1.0));
+        assert_eq!(count.stepped(40.0, 1), 44.0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tests of plans, over every subset of the effects.
+//! Tests of plans, over every subset of the effects that have a key.
 
 use super::*;
 use crate::kernels::catalogue;

@@ -1,4 +1,4 @@
-//! What is drawn over the picture: what the last frames cost, as graphs.
+//! What is drawn over the picture: what the last frames cost, as graphs; the effect that keys change; what went wrong.
 //!
 //! [`Overlay`] keeps the last frames' records and lays them out with egui; the [`DrawList`] that comes out is drawn by
 //! [`OverlayPass`](crate::present::OverlayPass), after the chain and outside of what is measured of a frame.
@@ -10,6 +10,7 @@ mod frame_times;
 mod legend;
 mod paint;
 pub mod palette;
+mod panels;
 mod stack;
 mod ticks;
 mod timeline;
@@ -27,6 +28,7 @@ use crate::timing::{ClockProof, FrameRecord};
 pub use atlas::Atlas;
 pub use draw_list::{DrawList, Layout};
 use figures::Figures;
+pub use panels::{Chosen, ChosenParameter, Notice};
 pub use stack::{Part, mean_parts, parts_of};
 pub use timeline::{Arrow, Bar, Signal, Timeline, Track};
 use typesetter::{Job, LaidOut, Typesetter};
@@ -55,10 +57,40 @@ pub struct Facts {
     pub memory_total: u64,
 }
 
+/// Which panels are shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panels {
+    /// What frames cost.
+    pub frames: bool,
+    /// The effect that keys change.
+    pub chosen: Option<Arc<Chosen>>,
+    /// What went wrong.
+    pub notice: Option<Arc<Notice>>,
+}
+
+impl Panels {
+    /// Nothing is shown.
+    pub fn is_empty(&self) -> bool {
+        !self.frames && self.chosen.is_none() && self.notice.is_none()
+    }
+}
+
+impl Default for Panels {
+    /// What frames cost, alone.
+    fn default() -> Self {
+        Self {
+            frames: true,
+            chosen: None,
+            notice: None,
+        }
+    }
+}
+
 /// The overlay: what it knows, and its last layout.
 pub struct Overlay {
     recent: VecDeque<FrameRecord>,
     facts: Facts,
+    panels: Panels,
     figures: Arc<Figures>,
     figures_at: Option<Instant>,
     last: Option<LaidOut>,
@@ -76,6 +108,7 @@ impl Overlay {
         Self {
             recent: VecDeque::with_capacity(FRAMES_KEPT),
             facts,
+            panels: Panels::default(),
             figures: Arc::default(),
             figures_at: None,
             last: None,
@@ -88,6 +121,15 @@ impl Overlay {
     /// What it says beside the frames.
     pub fn facts_mut(&mut self) -> &mut Facts {
         &mut self.facts
+    }
+
+    /// Shows these panels from the next layout on.
+    pub fn set_panels(&mut self, panels: Panels) {
+        if self.panels != panels {
+            self.panels = panels;
+            // The layout that is shown has others: the next is due at once.
+            self.begun_at = None;
+        }
     }
 
     /// Remembers a retired frame.
@@ -128,6 +170,7 @@ impl Overlay {
                 }
                 typesetter.begin(Job {
                     facts: self.facts.clone(),
+                    panels: self.panels.clone(),
                     figures: Arc::clone(&self.figures),
                     frame_times: self.recent.iter().map(|record| record.between_presents_ms).collect(),
                     screen,

@@ -9,9 +9,9 @@ use super::{Facts, frame_times, legend, palette, ticks, tracks};
 use crate::timing::{ClockProof, ClockRelation, ProvenBy};
 
 /// Points. Wide enough for a kernel's row; half of the window that opens by default. A narrower one cuts it off.
-const WIDTH: f32 = 600.0;
+pub(super) const WIDTH: f32 = 600.0;
 /// From the window's edge, and within the panel.
-const MARGIN: f32 = 10.0;
+pub(super) const MARGIN: f32 = 10.0;
 /// Of small text.
 pub(super) const SMALL: f32 = 11.0;
 /// Of headings.
@@ -83,29 +83,40 @@ fn filled(rect: Rect, color: Color32) -> Shape {
     Shape::mesh(mesh)
 }
 
-/// All of the panel, at the upper left.
-pub(super) fn panel(painter: &Painter, job: &Job) {
-    let Job { facts, figures, .. } = job;
-    let corner = painter.clip_rect().min + vec2(MARGIN, MARGIN);
-    // Its height is known when all is painted.
+/// A plain rectangle on whole pixels, of a panel.
+pub(super) fn plain(painter: &Painter, rect: Rect, color: Color32) {
+    painter.add(filled(rect.round_to_pixels(painter.pixels_per_point()), color));
+}
+
+/// Sections on a panel of their own, whose height is theirs.
+pub(super) fn backed(painter: &Painter, corner: Pos2, width: f32, sections: impl FnOnce(&mut Pen<'_>)) {
     let background = painter.add(Shape::Noop);
     let mut pen = Pen {
         painter,
         left: corner.x + MARGIN,
-        right: corner.x + WIDTH - MARGIN,
+        right: corner.x + width - MARGIN,
         y: corner.y + MARGIN / 2.0,
     };
-    let fps = figures.fps.map_or_else(String::new, |fps| format!("{fps:.1} frames/s"));
-    pen.heading(&facts.title, &fps);
-    frame_times::paint(&mut pen, figures, &job.frame_times);
-    legend::paint(&mut pen, facts, figures);
-    tracks::paint(&mut pen, figures);
-    footer(&mut pen, facts, figures);
-    let rect = Rect::from_min_max(corner, pos2(corner.x + WIDTH, pen.y + MARGIN / 2.0));
+    sections(&mut pen);
+    let rect = Rect::from_min_max(corner, pos2(corner.x + width, pen.y + MARGIN / 2.0));
     painter.set(
         background,
         filled(rect.round_to_pixels(painter.pixels_per_point()), palette::PANEL),
     );
+}
+
+/// What the frames cost, at the upper left.
+pub(super) fn panel(painter: &Painter, job: &Job) {
+    let Job { facts, figures, .. } = job;
+    let corner = painter.clip_rect().min + vec2(MARGIN, MARGIN);
+    backed(painter, corner, WIDTH, |pen| {
+        let fps = figures.fps.map_or_else(String::new, |fps| format!("{fps:.1} frames/s"));
+        pen.heading(&facts.title, &fps);
+        frame_times::paint(pen, figures, &job.frame_times);
+        legend::paint(pen, facts, figures);
+        tracks::paint(pen, figures);
+        footer(pen, facts, figures);
+    });
 }
 
 /// Memory, frames in flight, the clock's proof, and what the overlay costs itself.

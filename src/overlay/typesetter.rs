@@ -10,13 +10,14 @@ use ash::vk;
 use egui::{LayerId, Pos2, RawInput, Rect, ViewportId, ViewportInfo, vec2};
 
 use super::figures::Figures;
-use super::{Atlas, DrawList, Facts, paint};
+use super::{Atlas, DrawList, Facts, Panels, paint, panels};
 use crate::timing::milliseconds;
 
 /// What is to be laid out.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub facts: Facts,
+    pub panels: Panels,
     pub figures: Arc<Figures>,
     /// Times of the last frames, oldest first, milliseconds; `None` of what was not measured.
     pub frame_times: Vec<Option<f64>>,
@@ -124,7 +125,17 @@ impl Desk {
         };
         input.viewports.insert(ViewportId::ROOT, viewport);
         let output = self.context.run_pass(input, |context| {
-            paint::panel(&context.layer_painter(LayerId::background()), job);
+            let painter = context.layer_painter(LayerId::background());
+            let Panels { frames, chosen, notice } = &job.panels;
+            if *frames {
+                paint::panel(&painter, job);
+            }
+            if let Some(chosen) = chosen {
+                panels::chosen(&painter, chosen);
+            }
+            if let Some(notice) = notice {
+                panels::notice(&painter, notice);
+            }
         });
         Atlas::apply(&mut self.atlas, output.textures_delta);
         let primitives = self.context.tessellate(output.shapes, output.pixels_per_point);

@@ -18,7 +18,7 @@ use crate::vulkan::barrier::Barriers;
 
 use super::cuda_chain::{CudaChain, FrameViews, Loaded, image_of};
 use super::cuda_kernels::KernelLoader;
-use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
+use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
@@ -28,7 +28,7 @@ pub struct CudaProcessor {
     /// Gone only after a chain without end.
     semaphores: Option<Semaphores>,
     stamp_kernel: Function,
-    extent: vk::Extent2D,
+    extents: FrameExtents,
     withheld_from: Option<FrameNumber>,
     clock: ClockProof,
     description: String,
@@ -91,7 +91,7 @@ impl CudaProcessor {
                 _timelines: Arc::clone(timelines),
             }),
             stamp_kernel: Stamps::kernel(&context)?,
-            extent: vk::Extent2D::default(),
+            extents: FrameExtents::same([0; 2]),
             withheld_from: None,
             clock: prove_clock(device, &context, &stream)?,
             description: format!("cuda on {}, driver of CUDA {major}.{minor}", cuda.name),
@@ -120,8 +120,11 @@ impl CudaProcessor {
 
     fn views(&self, job: &Job) -> FrameViews {
         let slot = &self.slots[job.slot];
-        let extent = [self.extent.width, self.extent.height];
-        let shared = |index: usize| image_of(slot.images[index].views(), extent);
+        let extent = |index: usize| match index {
+            PROCESSED => self.extents.display,
+            _ => self.extents.scene,
+        };
+        let shared = |index: usize| image_of(slot.images[index].views(), extent(index));
         FrameViews {
             color: shared(0),
             processed: shared(PROCESSED),
@@ -161,20 +164,21 @@ impl Processor for CudaProcessor {
         Ok(copy_bandwidth(&self.context, &self.stream)?)
     }
 
-    fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
+    fn retarget(&mut self, extents: FrameExtents, slots: usize) -> Result<Vec<SlotImages>, Error> {
         self.stream.synchronize().during(|| "wait for the chain's stream")?;
         // The old images go first, so that old and new are never in memory together.
         self.slots.clear();
         self.chain.clear();
-        self.extent = extent;
+        self.extents = extents;
         self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {
             let images = SLOT_IMAGES
                 .iter()
-                .map(|(name, format, usage)| {
+                .enumerate()
+                .map(|(place, (name, format, usage))| {
                     let name = format!("{name} of slot {slot}");
-                    let description = SharedImageDescription::new(*format, extent, *usage);
+                    let description = SharedImageDescription::new(*format, extent_of(place, extents), *usage);
                     SharedImage::new(&self.device, &self.context, description, &name)
                 })
                 .collect::<Result<Vec<_>, _>>()?;
@@ -211,7 +215,7 @@ impl Processor for CudaProcessor {
 
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {
         self.context.bind_to_thread().during(|| "bind the CUDA context")?;
-        let extents = FrameExtents::same([self.extent.width, self.extent.height]);
+        let extents = self.extents;
         self.slots[job.slot].loaded = Some(self.chain.prepare(&job.plan, extents)?);
         let (views, frame) = (self.views(&job), job.frame_parameters());
         let stamp = job.slot * STAMPS;

@@ -38,6 +38,7 @@ impl KernelLoader {
         }
         let module = match &effect.binary {
             Some(Binary::Ptx(ptx)) => Module::load(&self.context, ptx, &effect.name)?,
+            Some(Binary::NewPtx(ptx)) => Module::load(&self.context, ptx, &effect.name)?,
             Some(Binary::Cubin(cubin)) => Module::load_cubin(&self.context, cubin, &effect.name)?,
             None => {
                 return Err(Error::Effect {
@@ -53,6 +54,11 @@ impl KernelLoader {
         // Two threads may have loaded it at once: one of the two stays.
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(all.entry(effect.id).or_insert(loaded)))
+    }
+
+    /// How many effects are loaded.
+    pub fn count(&self) -> usize {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Unloads an effect that no plan will have any more, as soon as no frame runs it.

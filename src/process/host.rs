@@ -18,13 +18,15 @@ use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
 use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
 
-use super::{ChainTimes, Error, Job, KernelLoader, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages};
+use super::{
+    ChainTimes, Error, Job, KernelLoader, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of,
+};
 
 /// Runs chains on all cores. Fields in drop order: the thread ends before what it reads and writes goes.
 pub struct HostProcessor {
     worker: Worker,
     slots: Vec<Slot>,
-    extent: vk::Extent2D,
+    extents: FrameExtents,
     clock: ClockProof,
     device: Arc<Device>,
 }
@@ -50,7 +52,7 @@ struct Texels {
 struct Work {
     job: Job,
     texels: Arc<Texels>,
-    extent: vk::Extent2D,
+    extents: FrameExtents,
 }
 
 struct Worker {
@@ -98,7 +100,7 @@ impl HostProcessor {
                 thread: Some(thread),
             },
             slots: Vec::new(),
-            extent: vk::Extent2D::default(),
+            extents: FrameExtents::same([0; 2]),
             clock: clock_of_host(device)?,
             device: Arc::clone(device),
         })
@@ -130,25 +132,25 @@ impl Processor for HostProcessor {
         Ok(super::host_bandwidth::copy_bandwidth())
     }
 
-    fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error> {
+    fn retarget(&mut self, extents: FrameExtents, slots: usize) -> Result<Vec<SlotImages>, Error> {
         self.slots.clear();
-        self.extent = extent;
+        self.extents = extents;
         *lock(&self.worker.shared.times) = vec![ChainTimes::default(); slots];
-        let texels = u64::from(extent.width) * u64::from(extent.height);
+        let texels = |[width, height]: [u32; 2]| u64::from(width) * u64::from(height);
         for slot in 0..slots {
-            let images = SLOT_IMAGES.iter().map(|(name, format, usage)| {
+            let images = SLOT_IMAGES.iter().enumerate().map(|(place, (name, format, usage))| {
                 let format = format.vulkan();
                 let description = ImageDescription {
-                    extent,
+                    extent: extent_of(place, extents),
                     format,
                     usage: *usage,
                 };
                 Image::new(&self.device, description, &format!("{name} of slot {slot}"))
             });
-            let buffer = |name: &str, texel_bytes: u64, usage, memory| {
+            let buffer = |name: &str, bytes: u64, usage, memory| {
                 Buffer::new(
                     &self.device,
-                    texels * texel_bytes,
+                    bytes,
                     usage,
                     memory,
                     &format!("{name} texels of slot {slot}"),
@@ -157,14 +159,15 @@ impl Processor for HostProcessor {
             let read_back = |name: &str, texel_bytes| {
                 buffer(
                     name,
-                    texel_bytes,
+                    texels(extents.scene) * texel_bytes,
                     vk::BufferUsageFlags::TRANSFER_DST,
                     BufferMemory::ReadBack,
                 )
             };
             let guides = Guide::ALL.map(|guide| read_back(&format!("{guide:?}"), guide.bytes() as u64));
             let upload = vk::BufferUsageFlags::TRANSFER_SRC;
-            let processed = buffer("processed", TEXEL_BYTES, upload, BufferMemory::Upload)?;
+            let bytes = texels(extents.display) * TEXEL_BYTES;
+            let processed = buffer("processed", bytes, upload, BufferMemory::Upload)?;
             let texels = Texels {
                 color: read_back("color", TEXEL_BYTES)?,
                 guides: guides.into_iter().collect::<Result<_, _>>()?,
@@ -226,7 +229,7 @@ impl Processor for HostProcessor {
         }
         let work = Work {
             texels: Arc::clone(&self.slots[job.slot].texels),
-            extent: self.extent,
+            extents: self.extents,
             job,
         };
         let sent = self
@@ -306,7 +309,7 @@ impl Shared {
 
     /// One frame. `false`: told to stop.
     fn process(&self, work: &Work, scratch: &mut HostScratch) -> Result<bool, Error> {
-        let Work { job, texels, extent } = work;
+        let Work { job, texels, extents } = work;
         loop {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -317,22 +320,21 @@ impl Shared {
         }
         let range = ToolRange::new(GpuWork::Chain.label());
         let start = host_ns();
-        let pitch = (u64::from(extent.width) * TEXEL_BYTES) as usize;
+        let pitch = |[width, _]: [u32; 2]| (u64::from(width) * TEXEL_BYTES) as usize;
         let color = MappedImage {
             bytes: texels.color.bytes(),
-            pitch,
+            pitch: pitch(extents.scene),
         };
         let mut processed = lock(&texels.processed);
-        let processed = (processed.bytes_mut(), pitch);
-        let extents = FrameExtents::same([extent.width, extent.height]);
-        let mut images = HostImages::new(extents, color, processed, scratch).map_err(stopped)?;
+        let processed = (processed.bytes_mut(), pitch(extents.display));
+        let mut images = HostImages::new(*extents, color, processed, scratch).map_err(stopped)?;
         if job.has_guides {
-            images = images.with_guides(texels.guides(extent.width));
+            images = images.with_guides(texels.guides(extents.scene[0]));
         }
         let ran = reference::run(&job.plan, &mut images, &job.frame_parameters()).map_err(stopped)?;
         let end = host_ns();
         drop(range);
-        lock(&self.times)[job.slot] = self.chain_times(job, *extent, [start, end], &ran)?;
+        lock(&self.times)[job.slot] = self.chain_times(job, *extents, [start, end], &ran)?;
         if job.frame.value() < self.withheld_from.load(Ordering::Relaxed) {
             self.timelines.processed.signal(job.frame.value())?;
         }
@@ -343,7 +345,7 @@ impl Shared {
     fn chain_times(
         &self,
         job: &Job,
-        extent: vk::Extent2D,
+        extents: FrameExtents,
         [start, end]: [u64; 2],
         ran: &[[Duration; 2]],
     ) -> Result<ChainTimes, Error> {
@@ -358,9 +360,7 @@ impl Shared {
             effect: launch.effect,
             pass: launch.pass,
             since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
-            bytes: job
-                .plan
-                .least_bytes(launch, FrameExtents::same([extent.width, extent.height])),
+            bytes: job.plan.least_bytes(launch, extents),
         };
         let timed = if job.instrument.has_kernels() { ran } else { &[] };
         Ok(ChainTimes {

@@ -16,8 +16,8 @@ use ash::vk;
 
 use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
-use crate::kernels::Plan;
 use crate::kernels::reference::FrameParameters;
+use crate::kernels::{FrameExtents, Plan};
 use crate::scene::{SceneTargets, Target};
 use crate::timing::{ClockProof, Instrument, Interval};
 use crate::{interop, vulkan};
@@ -84,6 +84,15 @@ const SLOT_IMAGES: [(&str, SharedFormat, vk::ImageUsageFlags); 6] = {
         ("processed", SharedFormat::Rgba16Float, processed),
     ]
 };
+
+/// The extent of the image of that place: `processed` is as large as what is shown, the others are the scene's.
+fn extent_of(place: usize, extents: FrameExtents) -> vk::Extent2D {
+    let [width, height] = match place {
+        PROCESSED => extents.display,
+        _ => extents.scene,
+    };
+    vk::Extent2D { width, height }
+}
 
 /// The place of `processed` among them.
 const PROCESSED: usize = SLOT_IMAGES.len() - 1;
@@ -195,11 +204,11 @@ pub trait Processor {
     /// A failed call.
     fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error>;
 
-    /// Makes the images of all slots for a new extent, in place of the old ones. The GPU and the chain are idle.
+    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle.
     ///
     /// # Errors
     /// What cannot be shared; no memory.
-    fn retarget(&mut self, extent: vk::Extent2D, slots: usize) -> Result<Vec<SlotImages>, Error>;
+    fn retarget(&mut self, extents: FrameExtents, slots: usize) -> Result<Vec<SlotImages>, Error>;
 
     /// Records, at the end of the slot's scene, how what the scene wrote (`color` first) gets to the chain, which is the plan's.
     /// `family` is the queue's.

@@ -18,8 +18,8 @@ pub enum Error {
     /// Presenting failed.
     #[error(transparent)]
     Present(#[from] present::Error),
-    /// The chain reads a guide that the scene does not write: [`Chain::plan_without_guides`](crate::kernels::Chain) makes one
-    /// that does not.
+    /// The chain reads a guide that the scene does not write: its plan was made for what [`Renderer::given`](super::Renderer::given)
+    /// said of another scene.
     #[error("the chain reads the guide {guide:?}, which the scene {scene} does not write")]
     MissingGuide {
         /// The guide.

@@ -226,8 +226,11 @@ impl Renderer {
         };
         record.gpu_busy_ms = sum([record.scene_ms, chain_busy_ms, record.present_gpu_ms]);
         fill_latencies(&mut record, in_flight.start_ns);
-        record.kernels_ms = vec![None; self.settings.effects];
-        record.kernels_bytes = vec![0; self.settings.effects];
+        // Effects that were added while it ran come after those it began with.
+        let last = chain.kernels.iter().map(|kernel| kernel.effect + 1).max().unwrap_or(0);
+        let count = self.settings.effects.max(last);
+        record.kernels_ms = vec![None; count];
+        record.kernels_bytes = vec![0; count];
         for KernelTime {
             effect,
             since_start_ns: [from, to],

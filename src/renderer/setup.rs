@@ -7,6 +7,7 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
+use crate::kernels::{FrameExtents, Given};
 use crate::overlay::DrawList;
 use crate::present::{PresentPass, Presenter};
 use crate::process::Processor;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub frames_in_flight: usize,
     /// The order of submissions.
     pub schedule: Schedule,
+    /// Width and height of the scene, of those of what is shown: above 0, at most 1.
+    pub render_scale: f32,
     /// How long a frame may take before it is overdue.
     pub wait_limit: Duration,
     /// Effects in the catalogue: the length of a record's list of kernel times.
@@ -143,7 +146,11 @@ impl Renderer {
         if extent.width == 0 || extent.height == 0 {
             return Ok(());
         }
-        self.images = self.processor.retarget(extent, self.slots.len())?;
+        let extents = FrameExtents {
+            scene: array(scaled(extent, self.settings.render_scale)),
+            display: array(extent),
+        };
+        self.images = self.processor.retarget(extents, self.slots.len())?;
         let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
         self.present_pass.retarget(&processed, extent)?;
         if let Some(check) = &mut self.tag_check {
@@ -187,6 +194,7 @@ impl Renderer {
             return Ok(()); // minimized: the next resize gives it targets
         }
         let targets: Vec<_> = self.images.iter().map(|images| images.scene).collect();
+        let extent = scaled(extent, self.settings.render_scale);
         Ok(self.scene.retarget(&targets, extent)?)
     }
 
@@ -244,9 +252,17 @@ impl Renderer {
         self.present_queue
     }
 
-    /// Whether the scene writes guides, which some effects need.
-    pub fn has_guides(&self) -> bool {
-        self.scene.writes_guides()
+    /// What the chain is run over: its plan is made for that.
+    pub fn given(&self) -> Given {
+        Given {
+            guides: self.scene.writes_guides(),
+            scaled: self.settings.render_scale < 1.0,
+        }
+    }
+
+    /// The scene's extent, texels: at least 1x1.
+    pub fn scene_extent(&self) -> vk::Extent2D {
+        scaled(self.extent, self.settings.render_scale)
     }
 
     /// The name of the scene.
@@ -292,6 +308,19 @@ impl Renderer {
         }
         Ok(())
     }
+}
+
+/// An extent multiplied and rounded: at least 1x1.
+fn scaled(extent: vk::Extent2D, scale: f32) -> vk::Extent2D {
+    let length = |length: u32| ((f64::from(length) * f64::from(scale)).round() as u32).clamp(1, length.max(1));
+    vk::Extent2D {
+        width: length(extent.width),
+        height: length(extent.height),
+    }
+}
+
+fn array(extent: vk::Extent2D) -> [u32; 2] {
+    [extent.width, extent.height]
 }
 
 impl Drop for Renderer {

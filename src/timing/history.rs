@@ -23,9 +23,17 @@ pub struct History {
     /// Names the effects. What a sheet says beside them concerns only columns that are not kept.
     sheet: Sheet,
     columns: Vec<&'static Column>,
-    /// Rows of [`History::width`] values, NaN for what was not measured.
-    chunks: VecDeque<Vec<f64>>,
+    chunks: VecDeque<Chunk>,
     frames_seen: u64,
+}
+
+/// Frames that have the same columns.
+#[derive(Debug)]
+struct Chunk {
+    /// Values of a row.
+    width: usize,
+    /// Rows, NaN for what was not measured.
+    values: Vec<f64>,
 }
 
 impl History {
@@ -43,16 +51,26 @@ impl History {
         }
     }
 
+    /// From the next frame on there is another effect, the last.
+    pub fn add_effect(&mut self, name: &str) {
+        self.sheet.effects.push(name.to_owned());
+    }
+
     /// Remembers a frame.
     pub fn push(&mut self, record: &FrameRecord) {
-        let full = CHUNK_FRAMES * self.width();
-        if self.chunks.back().is_none_or(|chunk| chunk.len() == full) {
+        let width = self.width();
+        let full = CHUNK_FRAMES * width;
+        let has_no_room = |chunk: &Chunk| chunk.width != width || chunk.values.len() == full;
+        if self.chunks.back().is_none_or(has_no_room) {
             if self.chunks.len() == CHUNKS_KEPT {
                 self.chunks.pop_front();
             }
-            self.chunks.push_back(Vec::with_capacity(full));
+            self.chunks.push_back(Chunk {
+                width,
+                values: Vec::with_capacity(full),
+            });
         }
-        let chunk = self.chunks.back_mut().expect("a chunk with room was just made");
+        let chunk = &mut self.chunks.back_mut().expect("a chunk with room was just made").values;
         chunk.extend(
             self.columns
                 .iter()
@@ -69,7 +87,7 @@ impl History {
 
     /// How many frames are remembered.
     pub fn frames_kept(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.len() / self.width()).sum()
+        self.chunks.iter().map(|chunk| chunk.values.len() / chunk.width).sum()
     }
 
     /// Names of the effects.
@@ -98,8 +116,12 @@ impl History {
     }
 
     fn measured(&self, position: usize) -> Vec<f64> {
-        let rows = self.chunks.iter().flat_map(|chunk| chunk.chunks_exact(self.width()));
-        rows.map(|row| row[position])
+        let rows = self
+            .chunks
+            .iter()
+            .flat_map(|chunk| chunk.values.chunks_exact(chunk.width));
+        // Of frames from before the effect was there, nothing was measured.
+        rows.filter_map(|row| row.get(position).copied())
             .filter(|value| value.is_finite())
             .collect()
     }
@@ -121,6 +143,26 @@ fn value(cell: Cell<'_>) -> f64 {
 mod tests {
     use super::*;
     use crate::timing::table::FRAME_TIME;
+
+    #[test]
+    fn an_effect_that_is_added_has_the_frames_from_then_on() {
+        let mut history = History::new(&["blur"]);
+        let record = |kernels_ms: &[f64]| FrameRecord {
+            kernels_ms: kernels_ms.iter().map(|time| Some(*time)).collect(),
+            ..FrameRecord::default()
+        };
+        history.push(&record(&[1.0]));
+        // A frame that already has it, before it is told.
+        history.push(&record(&[2.0, 9.0]));
+        history.add_effect("edge");
+        history.push(&record(&[3.0, 4.0]));
+        history.push(&record(&[5.0]));
+        assert_eq!(
+            (history.effect_ms(0), history.effect_ms(1)),
+            (vec![1.0, 2.0, 3.0, 5.0], vec![4.0])
+        );
+        assert_eq!((history.frames_kept(), history.frames_seen()), (4, 4));
+    }
 
     #[test]
     fn keeps_the_latest_frames_and_counts_all() {

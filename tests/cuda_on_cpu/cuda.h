@@ -135,13 +135,23 @@ void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
     surface_texel<T>(object, x_bytes, y) = value;
 }
 
-inline float half_to_float(unsigned short bits) {
-    int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-    float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
-                      : exponent ? std::ldexp(1024 + fraction, exponent - 25)
-                                 : std::ldexp(fraction, -24);
-    return bits & 0x8000 ? -magnitude : magnitude;
-}
+// Every half's value, computed once: a kernel with many taps converts millions.
+struct HalfValues {
+    float of[65536];
+
+    HalfValues() {
+        for (int bits = 0; bits < 65536; ++bits) {
+            int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+            float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
+                              : exponent ? std::ldexp(1024 + fraction, exponent - 25)
+                                         : std::ldexp(fraction, -24);
+            of[bits] = bits & 0x8000 ? -magnitude : magnitude;
+        }
+    }
+};
+inline const HalfValues half_values;
+
+inline float half_to_float(unsigned short bits) { return half_values.of[bits]; }
 
 // To nearest, ties to even: nearbyint does that in the default rounding mode.
 inline unsigned short float_to_half(float value) {

@@ -8,7 +8,7 @@ use ash::vk;
 use fastrand::Rng;
 
 use crate::bench::{Case, Results, Round};
-use crate::kernels::{Chain, Plan, catalogue};
+use crate::kernels::{Chain, Given, Plan, catalogue};
 use crate::renderer::{Renderer, Settings, View};
 use crate::scene::none::NoScene;
 use crate::scene::{Camera, SceneFrame};
@@ -102,10 +102,10 @@ impl<'a> Measurement<'a> {
         let plan = |case: &Case| {
             let chain = chains.iter().find(|chain| names(chain) == case.chain);
             let chain = chain.expect("cases are made from the chains");
-            Arc::new(match case.scene.as_str() {
-                NoScene::NAME => chain.plan_without_guides(),
-                _ => chain.plan(),
-            })
+            Arc::new(chain.plan_over(Given {
+                guides: case.scene != NoScene::NAME,
+                scaled: false,
+            }))
         };
         Ok(Self {
             alive: Vec::new(),
@@ -223,6 +223,7 @@ fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
         .iter()
         .find(|machine| processor_of(machine) == case.processor);
     let settings = Settings {
+        render_scale: 1.0,
         frames_in_flight: case.frames_in_flight,
         schedule: case.schedule,
         // In software a frame of 8K takes some ten seconds.

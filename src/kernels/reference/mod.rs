@@ -1,31 +1,63 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod aces;
+mod aces_approximation;
+mod agx;
 mod albedo_view;
+mod ascii;
 mod auto_exposure;
+mod bilateral;
 mod bloom;
+mod blue_noise_mask;
+mod box_blur;
 mod canny;
 mod chromatic_aberration;
 mod depth_of_field;
+mod crt;
 mod depth_view;
+mod dither;
+mod dual_filter;
+mod easu;
+mod enlarge;
 mod exposure;
+mod false_colour;
+mod film_grain;
+mod fluid;
+mod fxaa;
 mod gaussian;
+mod grey;
+mod halftone;
 mod histogram;
 mod host_images;
 mod host_memory;
+mod kuwahara;
+mod lut;
+mod median;
 mod motion_view;
+mod nlm;
 mod normal_view;
 mod outline;
 mod panel;
+mod pixelate;
+mod rcas;
+mod reaction_diffusion;
+mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
 mod srgb;
+mod taa;
+mod template;
 #[cfg(test)]
 mod test_images;
+#[cfg(test)]
+mod test_picture;
 mod tonemap;
+mod unsharp;
 mod vignette;
 mod waveform;
+mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
@@ -97,7 +129,7 @@ pub struct ReferencePass<'a> {
     pub frame: FrameParameters,
     /// The scene's guides, those that the plan reads.
     pub guides: Guides<'a>,
-    /// The pass's buffers; those that it has not are empty. Aligned to 8 bytes.
+    /// The pass's buffers, and its table; those that it has not are empty. Aligned to 8 bytes, a table to 4.
     pub buffers: [&'a [u8]; 4],
     /// As `Pass::kept_frames`.
     pub kept_frames: u32,
@@ -129,7 +161,7 @@ impl ReferencePass<'_> {
 pub type RowFn = fn(&ReferencePass, y: u32, out: &mut [Texel]);
 
 /// Computes a whole pass: the destination's texels, row after row (none without a destination), and its buffers, which are
-/// empty in [`ReferencePass::buffers`].
+/// empty in [`ReferencePass::buffers`], where a table is.
 pub type WholeFn = fn(&ReferencePass, out: &mut [Texel], buffers: [&mut [u8]; 4]);
 
 /// How a kernel's reference reads and writes. Images of floats are read and written as they are by all.
@@ -167,6 +199,8 @@ pub fn of(entry: &str) -> Option<Reference> {
     Some(match entry {
         "copy" | "spin" => Reference::Bits,
         "complement" => Reference::Stored(complement),
+        "easu" => Reference::Light(easu::row),
+        "enlarge" => Reference::Light(enlarge::row),
         "exposure" => Reference::Light(exposure::row),
         "auto_exposure_count" => Reference::Whole(auto_exposure::count),
         "auto_exposure_gather" => Reference::Whole(auto_exposure::gather),
@@ -199,15 +233,60 @@ pub fn of(entry: &str) -> Option<Reference> {
         "motion_view" => Reference::Light(motion_view::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
+        "bilateral" => Reference::Light(bilateral::row),
+        "nlm" => Reference::Light(nlm::row),
+        "box_rows" => Reference::Light(box_blur::rows),
+        "box_columns" => Reference::Light(box_blur::columns),
+        "dual_filter_down" => Reference::Light(dual_filter::down),
+        "dual_filter_up" => Reference::Light(dual_filter::up),
+        "fxaa" => Reference::Light(fxaa::row),
+        "median" => Reference::Light(median::row),
+        "rcas" => Reference::Light(rcas::row),
+        "unsharp_rows" => Reference::Light(unsharp::rows),
+        "unsharp_combine" => Reference::Light(unsharp::combine),
         "bloom_bright" => Reference::Light(bloom::bright),
         "bloom_down" => Reference::Light(bloom::down),
         "bloom_up" => Reference::Light(bloom::up),
         "bloom_composite" => Reference::Light(bloom::composite),
         "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
+        "reinhard" => Reference::Light(reinhard::row),
+        "aces" => Reference::Light(aces::row),
+        "aces_approximation" => Reference::Light(aces_approximation::row),
+        "agx" => Reference::Light(agx::row),
+        "template_saturation" => Reference::Light(template::row),
         "tonemap" => Reference::Light(tonemap::row),
+        "lut" => Reference::Light(lut::row),
+        "reaction_diffusion_sow" => Reference::Light(reaction_diffusion::sow),
+        "reaction_diffusion_step" => Reference::Light(reaction_diffusion::step),
+        "reaction_diffusion_relief" => Reference::Light(reaction_diffusion::relief),
+        "reaction_diffusion_composite" => Reference::Light(reaction_diffusion::composite),
+        "fluid_curl" => Reference::Light(fluid::curl),
+        "fluid_force" => Reference::Light(fluid::force),
+        "fluid_advect" => Reference::Light(fluid::advect),
+        "fluid_divergence" => Reference::Light(fluid::divergence),
+        "fluid_pressure" => Reference::Light(fluid::pressure),
+        "fluid_project" => Reference::Light(fluid::project),
+        "fluid_dye" => Reference::Light(fluid::dye),
+        "fluid_composite" => Reference::Light(fluid::composite),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "taa_resolve" => Reference::Light(taa::resolve),
+        "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),
+        "luminance" => Reference::Light(grey::row),
+        "false_colour" => Reference::Light(false_colour::row),
+        "zebra" => Reference::Light(zebra::row),
+        "pixelate_rows" => Reference::Light(pixelate::rows),
+        "pixelate_columns" => Reference::Light(pixelate::columns),
+        "pixelate_show" => Reference::Light(pixelate::show),
+        "halftone" => Reference::Light(halftone::row),
+        "ascii_cells" => Reference::Light(ascii::cells),
+        "ascii_letters" => Reference::Light(ascii::letters),
+        "crt" => Reference::Light(crt::row),
+        "kuwahara" => Reference::Light(kuwahara::row),
+        "film_grain" => Reference::Light(film_grain::row),
+        "dither_bayer" => Reference::Light(dither::bayer_row),
+        "dither_blue_noise" => Reference::Light(dither::blue_noise_row),
         _ => return None,
     })
 }

@@ -1,0 +1,89 @@
+/*---
+title = "Film grain"
+summary = "Noise as of film, new in each frame: strongest in the middle tones of luminance, absent in black and white."
+source = "PCG RXS-M-XS hash (O'Neill 2014; Jarzynski and Olano, JCGT 9(3), 2020); triangular noise; the deviation of a share of opaque grains, sqrt(p (1 - p))"
+stage = "grain"
+alpha = "unchanged"
+broken_pixels = "NaN and negative values are read as 0, infinity as 65504"
+
+[tolerance]
+ulps = 1
+absolute = 1e-6
+why = "grain is subtracted and can cancel the light, by less than 1e-6; elsewhere only the last rounding differs"
+
+[[parameters]]
+name = "amount"
+unit = "light"
+minimum = 0.0
+maximum = 0.5
+default = 0.03
+step = 0.005
+type = "f32"
+
+[[parameters]]
+name = "size"
+unit = "px"
+minimum = 1
+maximum = 8
+default = 1
+step = 1
+type = "u32"
+
+[[parameters]]
+name = "colour"
+unit = "share of the noise that each channel has of its own"
+minimum = 0.0
+maximum = 1.0
+default = 0.0
+step = 0.1
+type = "f32"
+
+[[passes]]
+entry = "film_grain"
+source = "input"
+destination = "output"
+block = [32, 8]
+---*/
+#include "handover.cuh"
+
+struct FilmGrainParameters {
+    float amount;
+    unsigned size;
+    float colour;
+};
+
+// One step of PCG's 32-bit generator and its RXS-M-XS output, used as a hash.
+HANDOVER_INLINE unsigned pcg(unsigned value) {
+    unsigned state = value * 747796405u + 2891336453u;
+    unsigned word = ((state >> ((state >> 28) + 4u)) ^ state) * 277803737u;
+    return (word >> 22) ^ word;
+}
+
+// Triangular noise in [-1, 1] from the two halves of one hash.
+HANDOVER_INLINE float noise(unsigned hash) {
+    return float(int(hash & 0xffffu) + int(hash >> 16) - 0xffff) * (1.0f / 65535.0f);
+}
+
+// The noise of a channel: that of all channels, mixed with its own.
+HANDOVER_INLINE float mixed(float common, unsigned hash, float colour) {
+    return common * (1.0f - colour) + noise(hash) * colour;
+}
+
+extern "C" __global__ void film_grain(const __grid_constant__ Pass pass,
+                                      const __grid_constant__ FilmGrainParameters parameters) {
+    int2 at = thread_texel();
+    if (!covers(pass.destination, at)) return;
+    float4 color = load(pass.source, at.x, at.y);
+    // Of the frame number the low 32 bits count.
+    unsigned red = pcg(unsigned(at.x) / parameters.size +
+                       pcg(unsigned(at.y) / parameters.size + pcg(unsigned(pass.frame))));
+    unsigned green = pcg(red), blue = pcg(green);
+    float common = noise(pcg(blue));
+    // The share of grains that are opaque deviates by this root, here 1 in the middle.
+    float level = fminf(luminance(color), 1.0f);
+    float amount = parameters.amount * (2.0f * sqrtf(level * (1.0f - level)));
+    store(pass.destination, at,
+          make_float4(color.x + amount * mixed(common, red, parameters.colour),
+                      color.y + amount * mixed(common, green, parameters.colour),
+                      color.z + amount * mixed(common, blue, parameters.colour), color.w));
+}

@@ -1,0 +1,29 @@
+//! The plan of a view's chain: of what can run here and over this scene.
+
+use crate::kernels::{Chain, Plan};
+use crate::renderer::Renderer;
+
+use super::live::LiveKernels;
+
+/// The chain's launches over the renderer's scene. What cannot run over it is named.
+pub(crate) fn plan_of(chain: &Chain, live: &LiveKernels, renderer: &Renderer) -> Plan {
+    for effect in chain.active() {
+        let effect = &chain.catalogue().effects()[effect];
+        if !live.can_run(effect) {
+            tracing::warn!(
+                "{} does not run: it has no reference on the CPU, and this needs CUDA",
+                effect.name
+            );
+        }
+    }
+    let chain = &chain.only(|effect| live.can_run(effect));
+    let given = renderer.given();
+    for effect in chain.active() {
+        let effect = &chain.catalogue().effects()[effect];
+        if !given.guides && !effect.guides.is_empty() {
+            let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
+            tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
+        }
+    }
+    chain.plan_over(given)
+}

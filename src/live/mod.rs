@@ -1,0 +1,19 @@
+//! Kernels while they are written: a saved file is parsed, compiled and loaded on a thread of its own, and handed over when it can
+//! run. What is broken is said, and changes nothing.
+//!
+//! [`Live`] is the thread. It watches files and folders ([`Watcher`]), makes effects of them ([`build()`]), has the processor's
+//! [`KernelLoader`] load them, and gives [`Event`]s to whoever asks once a frame.
+
+mod build;
+mod checks;
+mod files;
+mod thread;
+mod watch;
+
+pub use build::{Built, Problem, build, describe};
+pub use files::{Files, FilesError};
+pub use thread::{Event, Live, Target};
+pub use watch::Watcher;
+
+#[cfg(doc)]
+use crate::process::KernelLoader;
