@@ -76,6 +76,9 @@ fn chain(
     watches_program: bool,
 ) -> anyhow::Result<(LiveKernels, Tuning)> {
     let live = LiveKernels::start(&wishes.user, renderer, machine, watches_program);
+    if let Some(loader) = renderer.processor().kernel_loader() {
+        loader.load_behind(live.catalogue().effects().to_vec());
+    }
     let mut presets = Presets::of_user();
     let chain = wishes.chain(live.catalogue(), &mut presets, &|name| live.awaits(name))?;
     Ok((live, Tuning::new(chain, presets)))

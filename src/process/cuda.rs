@@ -339,6 +339,9 @@ impl Drop for CudaProcessor {
             std::mem::forget(self.stamps.take());
             std::mem::forget(self.semaphores.take());
             std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));
+            // A load may wait for that kernel too.
+            return;
         }
+        self.chain.loader().stop();
     }
 }

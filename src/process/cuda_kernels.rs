@@ -1,7 +1,9 @@
 //! The kernels of effects, loaded into a CUDA context.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use crate::cuda::{CudaContext, CudaStream, Function, Module, launch};
 use crate::kernels::{Binary, Effect, EffectId, Pass};
@@ -11,6 +13,9 @@ use super::Error;
 /// Loads effects once each, from any thread: what a frame needs was best loaded before by another.
 pub struct KernelLoader {
     loaded: Mutex<HashMap<EffectId, Arc<LoadedEffect>>>,
+    /// The thread that loads what frames may need later.
+    behind: Mutex<Option<JoinHandle<()>>>,
+    is_stopping: AtomicBool,
     context: Arc<CudaContext>,
 }
 
@@ -24,6 +29,8 @@ impl KernelLoader {
     pub(super) fn new(context: &Arc<CudaContext>) -> Self {
         Self {
             loaded: Mutex::default(),
+            behind: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
             context: Arc::clone(context),
         }
     }
@@ -59,6 +66,34 @@ impl KernelLoader {
     /// How many effects are loaded.
     pub fn count(&self) -> usize {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Loads these effects on a thread of its own, so that the first frame with one of them need not: the driver takes some
+    /// milliseconds to compile PTX. What cannot be loaded is left to that frame, which says why.
+    pub fn load_behind(self: &Arc<Self>, effects: Vec<Arc<Effect>>) {
+        let loader = Arc::clone(self);
+        let body = move || {
+            for effect in effects {
+                if loader.is_stopping.load(Ordering::Relaxed) {
+                    break;
+                }
+                if let Err(error) = loader.load(&effect) {
+                    tracing::debug!("{error}");
+                }
+            }
+        };
+        match std::thread::Builder::new().name("kernel loader".into()).spawn(body) {
+            Ok(thread) => *self.behind.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
+            Err(error) => tracing::debug!("kernels are loaded when they are needed: {error}"),
+        }
+    }
+
+    /// Ends that thread, when it has loaded what it is at.
+    pub(super) fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        let thread = self.behind.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A panic was printed when it happened.
+        let _ = thread.map(JoinHandle::join);
     }
 
     /// Unloads an effect that no plan will have any more, as soon as no frame runs it.
