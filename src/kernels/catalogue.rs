@@ -271,6 +271,52 @@ mod tests {
         ));
     }
 
+    /// The table of all effects in Markdown: the one in docs/kernels.md.
+    fn table() -> String {
+        let mut rows = String::from(
+            "| stage | effect | key | what it does | parameters | from |\n|---|---|---|---|---|---|\n",
+        );
+        for index in catalogue().order() {
+            let effect = &catalogue().effects()[*index];
+            if effect.hidden {
+                continue;
+            }
+            let parameters = effect.parameters.iter().map(|parameter| {
+                let [minimum, maximum, default] =
+                    [parameter.minimum, parameter.maximum, parameter.default].map(|value| parameter.text(value));
+                let unit = if parameter.unit.is_empty() { "" } else { " " };
+                let unit = format!("{unit}{}", parameter.unit);
+                format!("`{}` {minimum} to {maximum}{unit}, default {default}", parameter.name)
+            });
+            let files = effect.table().map(|(name, _)| format!("`{name}` a `.cube` file"));
+            let parameters: Vec<String> = parameters.chain(files).collect();
+            let stage = format!("{:?}", effect.stage);
+            let words = stage.char_indices().map(|(at, letter)| match letter {
+                'A'..='Z' if at > 0 => format!(" {}", letter.to_ascii_lowercase()),
+                _ => letter.to_ascii_lowercase().to_string(),
+            });
+            let cells = [
+                words.collect(),
+                format!("`{}`", effect.name),
+                effect.key.clone().unwrap_or_default(),
+                effect.summary.clone(),
+                parameters.join("; "),
+                effect.source.clone(),
+            ];
+            rows += &format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+        rows
+    }
+
+    #[test]
+    fn the_page_on_kernels_has_every_effect_as_it_is() {
+        let page = include_str!("../../docs/kernels.md");
+        let (_, rest) = page.split_once("<!-- effects -->\n").expect("docs/kernels.md has <!-- effects -->");
+        let (found, _) = rest.split_once("<!-- /effects -->").expect("docs/kernels.md has <!-- /effects -->");
+        let table = table();
+        assert!(found == table, "docs/kernels.md: the table of effects is to be\n{table}");
+    }
+
     #[test]
     fn names_and_keys_are_given_once() {
         let exposure = catalogue().by_name("exposure").expect("known").as_ref().clone();
