@@ -13,8 +13,8 @@ mod blue_noise_mask;
 mod box_blur;
 mod canny;
 mod chromatic_aberration;
-mod depth_of_field;
 mod crt;
+mod depth_of_field;
 mod depth_view;
 mod dither;
 mod dual_filter;
@@ -54,6 +54,7 @@ mod test_images;
 #[cfg(test)]
 mod test_picture;
 mod tonemap;
+mod turbo;
 mod unsharp;
 mod vignette;
 mod waveform;
