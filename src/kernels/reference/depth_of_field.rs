@@ -5,6 +5,7 @@
 //! beside dim, what is left of it hangs on every bit.
 
 use super::{FloatImage, ReferencePass, Texel};
+use std::f32::consts::PI;
 
 const FOCUS: usize = 0;
 const FOCAL_LENGTH: usize = 1;
@@ -58,7 +59,7 @@ fn covered(disc: f32, distance: f32) -> f32 {
 /// One over the integral of [`covered`] over the plane.
 fn density(disc: f32) -> f32 {
     let middle = disc + 0.5;
-    1.0 / (3.14159265 * (middle * middle + 1.0 / 12.0))
+    1.0 / (PI * (middle * middle + 1.0 / 12.0))
 }
 
 /// Sums up colours with their weights; the mean, with the sum of the weights.

@@ -1,30 +1,10 @@
 //! Depth view: one over the depth, coloured by Turbo.
-//!
-//! Mikhailov, *Turbo, an improved rainbow colormap for visualization*, Google 2019; its polynomial of degree 5 by Du.
 
+use super::turbo::turbo;
 use super::{ReferencePass, Texel, srgb};
 
 const NEAR: usize = 0;
 const FAR: usize = 1;
-
-/// Red, green and blue from the constant term on, encoded as sRGB.
-#[rustfmt::skip]
-const TURBO: [[f64; 6]; 3] = [
-    [0.13572138, 4.61539260, -42.66032258, 132.13108234, -152.94239396, 59.28637943],
-    [0.09140261, 2.19418839, 4.84296658, -14.18503333, 4.27729857, 2.82956604],
-    [0.10667330, 12.64194608, -60.58204836, 110.36276771, -89.90310912, 27.34824973],
-];
-
-/// The colour of a share from 0 to 1, encoded.
-fn turbo(share: f64) -> [f64; 3] {
-    TURBO.map(|factors| {
-        factors
-            .iter()
-            .rev()
-            .fold(0.0, |sum, factor| sum * share + factor)
-            .clamp(0.0, 1.0)
-    })
-}
 
 /// How near a depth is, from 0 to 1.
 fn nearness(depth: f32, near: f64, far: f64) -> f64 {
@@ -36,7 +16,8 @@ pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let [near, far] = [NEAR, FAR].map(|index| f64::from(pass.parameter::<f32>(index)));
     let y = i64::from(y);
     for ((out, source), depth) in out.iter_mut().zip(pass.source.row(y)).zip(pass.guides.depth.row(y)) {
-        let [red, green, blue] = turbo(nearness(depth[0], near, far)).map(|value| srgb::decode(value as f32));
+        let [red, green, blue] =
+            turbo(nearness(depth[0], near, far) as f32).map(|encoded| srgb::decode(encoded.clamp(0.0, 1.0)));
         *out = [red, green, blue, source[3]];
     }
 }

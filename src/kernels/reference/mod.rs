@@ -54,6 +54,7 @@ mod test_images;
 #[cfg(test)]
 mod test_picture;
 mod tonemap;
+mod turbo;
 mod unsharp;
 mod vignette;
 mod waveform;

@@ -1,11 +1,11 @@
 //! Normal view: the normal guide, coded as normal maps are.
 
-use super::{ReferencePass, Texel, srgb};
+use super::{ReferencePass, Texel, light, srgb};
 
 pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let y = i64::from(y);
     for ((out, source), normal) in out.iter_mut().zip(pass.source.row(y)).zip(pass.guides.normal.row(y)) {
-        let shown = |component: f32| srgb::decode(((component + 1.0) / 2.0).max(0.0).min(1.0));
+        let shown = |component: f32| srgb::decode(light((component + 1.0) / 2.0).min(1.0));
         let [red, green, blue] = match normal[..3] {
             [0.0, 0.0, 0.0] => [0.0; 3],
             _ => [normal[0], normal[1], normal[2]].map(shown),

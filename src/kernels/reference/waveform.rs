@@ -36,6 +36,9 @@ pub(super) fn draw(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let panel = Panel::new(pass.source.extent, pass.parameter(SIZE), Corner::LowerRight);
     let cells: &[u32] = bytemuck::cast_slice(pass.buffers[0]);
     let [width, columns] = columns(pass);
+    // Of the picture, by column of the waveform.
+    let mut widths = vec![0u32; columns as usize];
+    (0..width).for_each(|x| widths[(x * columns / width) as usize] += 1);
     // What a texel of the panel stands for along one axis, at least one of `count`.
     let covered = |at: i64, length: i64, count: i64| {
         let first = at * count / length;
@@ -52,9 +55,7 @@ pub(super) fn draw(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
             levels.map(move |level| cells[(column * LEVELS + level) as usize])
         });
         let count: u32 = cells.sum();
-        let texels = (0..width)
-            .filter(|x| its_columns.contains(&(x * columns / width)))
-            .count();
+        let texels: u32 = its_columns.map(|column| widths[column as usize]).sum();
         let share = count as f32 / (texels as f32 * pass.source.extent[1] as f32);
         // Half as bright where a hundredth of the texels is.
         let bright = share / (share + 0.01);
