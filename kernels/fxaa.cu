@@ -132,11 +132,12 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
     bool is_good = (nearest.difference < 0.0f) != (middle - edge_luma < 0.0f);
     float edge_offset = is_good ? 0.5f - nearest.distance / (negative.distance + positive.distance) : 0.0f;
 
-    // How much the texel stands out of its neighbourhood, for what is smaller than a texel.
+    // How much the texel stands out of its neighbourhood, for what is smaller than a texel. In the published order of operations:
+    // beside a texel of 65504 the last bit of the offset shows.
     float cross = north + south + (west + east), corners = north_west + south_west + (north_east + south_east);
     float mean = (2.0f * cross + corners) * (1.0f / 12.0f);
     float contrast = fminf(fabsf(mean - middle) / range, 1.0f);
-    float smooth = (3.0f - 2.0f * contrast) * contrast * contrast;
+    float smooth = (contrast * contrast) * (3.0f - 2.0f * contrast);
     float offset = fmaxf(edge_offset, smooth * smooth * parameters.subpix);
 
     float4 blended = color * (1.0f - offset) + load(image, at.x + side.x, at.y + side.y) * offset;

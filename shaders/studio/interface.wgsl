@@ -25,6 +25,9 @@ struct Frame {
     height: f32,
     key_direction: vec3f,
     padding: f32,
+    // How far the picture is moved, texels right and down: `view_projection` has it, nothing else.
+    jitter: vec2f,
+    padding_2: vec2f,
     lights: array<Light, 6>,
     // Centre and radius of balls that stand for the large objects where they shade their surroundings.
     occluders: array<vec4f, 6>,

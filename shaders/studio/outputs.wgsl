@@ -8,10 +8,10 @@ struct Targets {
     @location(4) motion: vec2f,
 }
 
-// From here to where the surface was in the last frame, in texels.
+// From here to where the surface was in the last frame, in texels, whatever the pictures' jitters.
 fn motion(previous_clip: vec4f, here: vec2f) -> vec2f {
     let previous = (previous_clip.xy / previous_clip.w * 0.5 + 0.5) * vec2f(frame.width, frame.height);
-    return previous - here;
+    return previous - (here - frame.jitter);
 }
 
 fn targets(in: VertexOutput, s: Surface, normal: vec3f, color: vec3f) -> Targets {
@@ -66,7 +66,7 @@ fn fragment_floor(in: VertexOutput) -> Targets {
 
 @fragment
 fn fragment_backdrop(@builtin(position) position: vec4f) -> Targets {
-    let at = position.xy / vec2f(frame.width, frame.height) * 2.0 - 1.0;
+    let at = (position.xy - frame.jitter) / vec2f(frame.width, frame.height) * 2.0 - 1.0;
     let ray = frame.forward + at.x * frame.right - at.y * frame.up;
     // What is infinitely far moves only by the camera's turning. White, for whoever divides the light by the albedo.
     let previous = frame.previous_view_projection * vec4f(ray, 0.0);

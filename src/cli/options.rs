@@ -172,7 +172,8 @@ pub struct ViewOptions {
     /// The effects, their order and their parameters as a preset has them: its name, or a TOML file.
     #[arg(long, value_name = "NAME|FILE", help_heading = "What is shown")]
     pub preset: Option<String>,
-    /// Set a parameter of an effect; may be given again for another. docs/kernels.md has their ranges.
+    /// Set a parameter of an effect, or lut.file to a colour table (.cube); may be given again for another. docs/kernels.md has
+    /// their ranges.
     #[arg(long, value_name = "EFFECT.PARAMETER=VALUE", help_heading = "What is shown")]
     pub set: Vec<String>,
     /// Width and height of the frames, and of the window at its start.

@@ -1,5 +1,6 @@
 //! The chain that a command line asks for.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::kernels::{Catalogue, Chain, catalogue};
@@ -107,8 +108,14 @@ impl Wishes {
     }
 }
 
-/// Sets what `--set` names.
+/// Sets what `--set` names: a parameter to a number, or a table to what a file holds.
 fn set(chain: &mut Chain, setting: &str) -> anyhow::Result<()> {
+    if let Some((name, path)) = setting.split_once('=')
+        && chain.takes_file(name.trim())
+    {
+        let set = chain.set_file(name.trim(), Path::new(path));
+        return set.map_err(|error| usage(format!("--set {setting}: {error}")));
+    }
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
     let Some((name, value)) = setting
         .split_once('=')

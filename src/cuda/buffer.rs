@@ -63,7 +63,10 @@ impl CudaBuffer {
         let what = || "copy to a buffer";
         self.context.bind_to_thread().during(what)?;
         // SAFETY: C1, C3, C4; the copy from pageable memory is done with it when the call returns.
-        unsafe { sys::cuMemcpyHtoD_v2(self.address, bytes.as_ptr().cast(), bytes.len()) }.during(what)
+        unsafe { sys::cuMemcpyHtoD_v2(self.address, bytes.as_ptr().cast(), bytes.len()) }.during(what)?;
+        // The last part may still be on its way, and streams that are not blocking do not wait for it.
+        // SAFETY: C1, C3.
+        unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) }.during(what)
     }
 }
 

@@ -4,6 +4,8 @@ use super::catalogue::{Catalogue, UnknownEffect};
 use super::effect::Effect;
 use super::parameter::ParameterError;
 use super::plan::{Given, Plan};
+use super::table::{Table, TableError, TableFormat};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Which effects run, in what order, with what values. Effects are named by their catalogue index.
@@ -18,6 +20,8 @@ pub struct Chain {
     bypass: bool,
     /// Parameter structs, by catalogue index.
     parameters: Vec<Vec<u8>>,
+    /// By catalogue index, of the effects that have one.
+    tables: Vec<Option<Arc<Table>>>,
     revision: u64,
 }
 
@@ -33,6 +37,12 @@ pub enum SettingError {
     /// No such parameter, or a value it does not take.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// A file for a setting that takes none.
+    #[error("{0} takes no file")]
+    NoFile(String),
+    /// A file that cannot be used.
+    #[error(transparent)]
+    Table(#[from] TableError),
 }
 
 impl Chain {
@@ -46,6 +56,7 @@ impl Chain {
             solo: None,
             bypass: false,
             parameters: effects.iter().map(|effect| effect.default_parameters()).collect(),
+            tables: effects.iter().map(|effect| own_table(effect)).collect(),
             revision: 0,
         }
     }
@@ -89,6 +100,7 @@ impl Chain {
                 self.order.insert(place, index);
                 self.enabled.push(false);
                 self.parameters.push(parameters);
+                self.tables.push(own_table(effect));
                 continue;
             };
             if before.id == effect.id {
@@ -100,6 +112,9 @@ impl Chain {
                 let _ = value.and_then(|value| effect.set(&mut parameters, &parameter.name, value));
             }
             self.parameters[index] = parameters;
+            if before.table() != effect.table() {
+                self.tables[index] = own_table(effect);
+            }
         }
         self.catalogue = catalogue;
         self.revision += 1;
@@ -241,6 +256,43 @@ impl Chain {
         *self = Self { revision, ..other };
     }
 
+    /// Whether `effect.name` is an effect's table, which [`Self::set_file`] fills.
+    pub fn takes_file(&self, setting: &str) -> bool {
+        self.locate_table(setting).is_ok()
+    }
+
+    /// Reads the table `effect.name` from a file, such as `lut.file`.
+    ///
+    /// # Errors
+    /// No such table, or a file that holds none; nothing is changed then.
+    pub fn set_file(&mut self, setting: &str, path: &Path) -> Result<(), SettingError> {
+        let (effect, format) = self.locate_table(setting)?;
+        self.set_table(effect, Arc::new(Table::read(format, path)?));
+        Ok(())
+    }
+
+    /// The file that `effect.name` was read from; `None` as long as it is the program's own.
+    ///
+    /// # Errors
+    /// No such table.
+    pub fn file(&self, setting: &str) -> Result<Option<&Path>, SettingError> {
+        let (effect, _) = self.locate_table(setting)?;
+        Ok(self.tables[effect].as_ref().and_then(|table| table.path()))
+    }
+
+    /// Gives an effect another table, laid out as the effect's [`TableFormat`] says. Effects without one have no use for it.
+    pub fn set_table(&mut self, effect: usize, table: Arc<Table>) {
+        if let Some(place) = &mut self.tables[effect] {
+            *place = table;
+            self.revision += 1;
+        }
+    }
+
+    /// An effect's table, if it has one.
+    pub fn table(&self, effect: usize) -> Option<&Arc<Table>> {
+        self.tables[effect].as_ref()
+    }
+
     /// The launches of this chain, over a scene that has guides and is as large as it is shown.
     pub fn plan(&self) -> Plan {
         self.plan_over(Given {
@@ -254,12 +306,26 @@ impl Chain {
         Plan::new(self, given)
     }
 
+    fn locate_table(&self, setting: &str) -> Result<(usize, TableFormat), SettingError> {
+        let (effect, name) = self.locate(setting)?;
+        let table = self.catalogue.effects()[effect].table();
+        let (_, format) = table
+            .filter(|(known, _)| *known == name)
+            .ok_or_else(|| SettingError::NoFile(setting.to_owned()))?;
+        Ok((effect, format))
+    }
+
     fn locate<'a>(&self, setting: &'a str) -> Result<(usize, &'a str), SettingError> {
         let (effect, name) = setting
             .split_once('.')
             .ok_or_else(|| SettingError::Form(setting.to_owned()))?;
         Ok((self.catalogue.index_of(effect)?, name))
     }
+}
+
+/// The program's own table, for an effect that has one.
+fn own_table(effect: &Effect) -> Option<Arc<Table>> {
+    Some(Arc::clone(Table::of_program(effect.table()?.1)))
 }
 
 #[cfg(test)]
@@ -372,6 +438,29 @@ mod tests {
         chain.toggle_bypass();
         chain.toggle(before[0]);
         assert_eq!(chain.active(), before[1..]);
+    }
+
+    #[test]
+    fn a_table_is_read_from_its_file_and_a_bad_one_changes_nothing() {
+        let mut chain = Chain::with_enabled(catalogue(), &["lut"]).expect("known");
+        let own = chain.plan().tables[0].clone();
+        assert_eq!(chain.file("lut.file"), Ok(None));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/lut.cube");
+        chain.set_file("lut.file", &path).expect("is a table");
+        assert_eq!(
+            (chain.revision(), chain.file("lut.file")),
+            (1, Ok(Some(path.as_path())))
+        );
+        let read = chain.plan().tables[0].clone();
+        assert!(read != own && read.bytes().len() == 16 * (3 + 343));
+        assert!(matches!(
+            chain.set_file("lut.file", Path::new("Cargo.toml")),
+            Err(SettingError::Table(_))
+        ));
+        let refused = chain.set_file("lut.intensity", &path).expect_err("is a number");
+        assert_eq!(refused.to_string(), "lut.intensity takes no file");
+        assert!(chain.takes_file("lut.file") && !chain.takes_file("bloom.file"));
+        assert_eq!((chain.revision(), chain.plan().tables[0].clone()), (1, read));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::parameter::{Parameter, ParameterError, offset};
+use super::table::TableFormat;
 
 /// What a user toggles: one kernel file.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +160,8 @@ pub struct BufferDescription {
     pub zeroed: bool,
     /// It lasts to the next frame.
     pub keeps: bool,
+    /// It holds what the chain read from such a file, and is not written. An effect has at most one.
+    pub table: Option<TableFormat>,
 }
 
 /// Bytes of a buffer.
@@ -301,6 +304,13 @@ impl Effect {
         let index = self.parameter_index(name)?;
         parameters[offset(index)..offset(index + 1)].copy_from_slice(&self.parameters[index].encode(value)?);
         Ok(())
+    }
+
+    /// The table that it reads, and how passes and settings name it.
+    pub fn table(&self) -> Option<(&str, TableFormat)> {
+        self.buffers
+            .iter()
+            .find_map(|buffer| Some((buffer.name.as_str(), buffer.table?)))
     }
 
     fn parameter_index(&self, name: &str) -> Result<usize, ParameterError> {

@@ -83,6 +83,9 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         let buffer = spanned.into_inner().describe();
         buffers.push(buffer.map_err(|message| error(format!("line {line}: {message}")))?);
     }
+    if buffers.iter().filter(|buffer| buffer.table.is_some()).count() > 1 {
+        return Err(error("[[buffers]]: expected at most one `table`".into()));
+    }
     let written: Vec<&PassText> = text.passes.iter().map(Spanned::as_ref).collect();
     let mut resolver = Resolver::new(name, &written, buffers);
     for (index, pass) in text.passes.iter().enumerate() {

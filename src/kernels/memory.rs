@@ -158,15 +158,14 @@ impl<M: Memory> ChainMemory<M> {
         self.image_place(image).map(|place| &mut self.images.made[place])
     }
 
-    /// A buffer of the plan that was prepared for.
-    pub fn buffer(&self, buffer: BufferId) -> &M::Buffer {
-        &self.buffers.made[self.buffer_place(buffer)]
+    /// A buffer of the plan that was prepared for; `None` for a table, which the plan carries.
+    pub fn buffer(&self, buffer: BufferId) -> Option<&M::Buffer> {
+        self.buffer_place(buffer).map(|place| &self.buffers.made[place])
     }
 
     /// The same, to write to.
-    pub fn buffer_mut(&mut self, buffer: BufferId) -> &mut M::Buffer {
-        let place = self.buffer_place(buffer);
-        &mut self.buffers.made[place]
+    pub fn buffer_mut(&mut self, buffer: BufferId) -> Option<&mut M::Buffer> {
+        self.buffer_place(buffer).map(|place| &mut self.buffers.made[place])
     }
 
     /// Frames that a state has lasted for: 0 in its first.
@@ -193,11 +192,12 @@ impl<M: Memory> ChainMemory<M> {
         }
     }
 
-    fn buffer_place(&self, buffer: BufferId) -> usize {
+    fn buffer_place(&self, buffer: BufferId) -> Option<usize> {
         match buffer {
-            BufferId::Scratch(index) => self.scratch_buffers[index],
+            BufferId::Table(_) => None,
+            BufferId::Scratch(index) => Some(self.scratch_buffers[index]),
             BufferId::Kept(KeptId { state, index, previous }) => {
-                self.states[state].buffers[index][usize::from(previous)]
+                Some(self.states[state].buffers[index][usize::from(previous)])
             }
         }
     }

@@ -6,6 +6,7 @@
 mod catalogue;
 mod chain;
 mod compare;
+mod cube;
 mod effect;
 mod front_matter;
 mod images;
@@ -16,6 +17,7 @@ mod pass;
 mod plan;
 mod preset;
 pub mod reference;
+mod table;
 mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -32,6 +34,7 @@ pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
 pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
 pub use preset::{Preset, PresetError};
+pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.

@@ -1,7 +1,10 @@
 //! The launches a chain takes, each with the images and buffers it reads and writes.
 
 use super::chain::Chain;
-use super::effect::{BufferSize, Effect, Guide, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat};
+use super::effect::{
+    BufferDescription, BufferSize, Effect, Guide, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
+};
+use super::table::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +29,8 @@ pub enum BufferId {
     Scratch(usize),
     /// A buffer that lasts to the next frame.
     Kept(KeptId),
+    /// Content that the plan carries, an index into [`Plan::tables`]. No launch writes it.
+    Table(usize),
 }
 
 /// What lasts from frame to frame: there are two of each, this frame's and the previous frame's.
@@ -163,6 +168,8 @@ pub struct Plan {
     pub buffers: Vec<OwnBuffer>,
     /// By effect, those that keep something.
     pub states: Vec<State>,
+    /// What [`BufferId::Table`] counts.
+    pub tables: Vec<Arc<Table>>,
     /// The guides that launches read.
     pub guides: Vec<Guide>,
     /// An effect wants the scene's projection moved by a fraction of a texel.
@@ -211,6 +218,7 @@ impl Plan {
             scratch: Vec::new(),
             buffers: Vec::new(),
             states: Vec::new(),
+            tables: Vec::new(),
             guides: Vec::new(),
             jitter: false,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -227,7 +235,7 @@ impl Plan {
                 number,
                 (*index, effect),
                 [domain, next],
-                chain.parameters(*index),
+                (chain.parameters(*index), chain.table(*index)),
             );
             domain = next;
         }
@@ -244,7 +252,7 @@ impl Plan {
         number: usize,
         (index, effect): (usize, &Arc<Effect>),
         [domain, next]: [Domain; 2],
-        parameters: &[u8],
+        (parameters, table): (&[u8], Option<&Arc<Table>>),
     ) {
         let kept_buffers = effect.buffers.iter().filter(|buffer| buffer.keeps);
         let own = |shape: &ImageShape| OwnImage {
@@ -271,22 +279,23 @@ impl Plan {
             index,
             previous,
         };
-        // Where each of the effect's buffers stands: among the scratch ones, or among those its state keeps.
+        let table_place = self.tables.len();
+        self.tables.extend(table.cloned());
+        // Where each of the effect's buffers stands: among the scratch ones, or among those its state keeps, or it is the table.
         let first_buffer = self.buffers.len();
-        let scratch_buffers = effect.buffers.iter().filter(|buffer| !buffer.keeps);
+        let is_scratch = |buffer: &&BufferDescription| !buffer.keeps && buffer.table.is_none();
+        let scratch_buffers = effect.buffers.iter().filter(is_scratch);
         self.buffers.extend(scratch_buffers.map(|buffer| OwnBuffer {
             size: buffer.size,
             domain,
         }));
         let buffer = |pass: PassBuffer| {
-            let before = &effect.buffers[..pass.index];
-            let alike = before
-                .iter()
-                .filter(|other| other.keeps == effect.buffers[pass.index].keeps)
-                .count();
-            match effect.buffers[pass.index].keeps {
-                true => BufferId::Kept(kept(alike, pass.previous)),
-                false => BufferId::Scratch(first_buffer + alike),
+            let (before, described) = (&effect.buffers[..pass.index], &effect.buffers[pass.index]);
+            let alike = |filter: &dyn Fn(&&BufferDescription) -> bool| before.iter().filter(filter).count();
+            match (described.table, described.keeps) {
+                (Some(_), _) => BufferId::Table(table_place),
+                (None, true) => BufferId::Kept(kept(alike(&|other| other.keeps), pass.previous)),
+                (None, false) => BufferId::Scratch(first_buffer + alike(&is_scratch)),
             }
         };
         let value = |image: PassImage| match image {
@@ -388,6 +397,7 @@ impl Plan {
         match buffer {
             BufferId::Scratch(index) => self.buffers[index].bytes(extents),
             BufferId::Kept(kept) => self.states[kept.state].buffers[kept.index].bytes(extents),
+            BufferId::Table(index) => self.tables[index].bytes().len() as u64,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -99,7 +100,12 @@ impl Preset {
                 };
                 is_changed.then_some((parameter.name.as_str(), written))
             });
-            let changed: BTreeMap<_, _> = changed.collect();
+            let mut changed: BTreeMap<_, _> = changed.collect();
+            if let (Some((name, _)), Some(path)) = (effect.table(), chain.table(index).and_then(|table| table.path())) {
+                // As it is found from any folder.
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+                changed.insert(name, toml::Value::String(path.display().to_string()));
+            }
             if !changed.is_empty() {
                 parameters.insert(effect.name.as_str(), changed);
             }
@@ -222,11 +228,19 @@ fn set_all(chain: &mut Chain, parameters: &Spanned<DeValue<'_>>) -> Result<(), P
             &format!("[parameters.{}] with PARAMETER = VALUE", effect.get_ref()),
         )?;
         for (parameter, value) in settings.get_ref().as_table().into_iter().flat_map(DeTable::iter) {
+            let setting = format!("{}.{}", effect.get_ref(), parameter.get_ref());
+            if chain.takes_file(&setting) {
+                let path = Path::new(text_of(value, "the path of a file")?);
+                chain.set_file(&setting, path).map_err(|error| Place {
+                    at: value.span(),
+                    message: error.to_string(),
+                })?;
+                continue;
+            }
             let Some(number) = number(value.get_ref()) else {
                 let (name, found) = (parameter.get_ref(), value.get_ref().type_str());
                 return wrong(value.span(), format!("expected a number for {name}, found {found}"));
             };
-            let setting = format!("{}.{}", effect.get_ref(), parameter.get_ref());
             chain.set(&setting, number).map_err(|error| Place {
                 at: parameter.span(),
                 message: error.to_string(),

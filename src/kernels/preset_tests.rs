@@ -198,3 +198,29 @@ fn an_order_without_some_effects_leaves_them_behind() {
     assert_eq!(names[..2], ["sobel", "bloom"]);
     assert_eq!(names.len(), catalogue().effects().len());
 }
+
+#[test]
+fn a_table_s_file_is_kept_and_a_bad_one_is_named_with_its_line() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/lut.cube");
+    let mut chain = Chain::with_enabled(catalogue(), &["lut"]).expect("known");
+    assert!(
+        !Preset::write(&chain, None).contains("parameters"),
+        "the program's own table is no file"
+    );
+    chain.set_file("lut.file", &path).expect("a table");
+    let text = Preset::write(&chain, None);
+    assert!(
+        text.contains(&format!("file = {:?}", path.display().to_string())),
+        "{text}"
+    );
+    let again = read(&text).expect("reads").chain;
+    assert_eq!(again.file("lut.file"), Ok(Some(path.as_path())));
+    let message = |text: &str| read(text).expect_err("is refused").to_string();
+    let missing = message("effects = []\n[parameters.lut]\nfile = \"none.cube\"");
+    assert!(missing.starts_with("look.toml:3: none.cube: "), "{missing}");
+    let number = message("effects = []\n[parameters.lut]\nfile = 1");
+    assert!(
+        number.contains("look.toml:3: expected the path of a file as a text, found integer"),
+        "{number}"
+    );
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, ImageViews};
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{
-    Buffer, BufferId, ChainMemory, FrameExtents, Image, ImageId, Launch, Memory, Pass, Plan, TexelFormat,
+    Buffer, BufferId, ChainMemory, FrameExtents, Image, ImageId, Launch, Memory, Pass, Plan, Table, TexelFormat,
 };
 
 use super::Error;
@@ -14,7 +14,7 @@ use super::cuda_kernels::{KernelLoader, LoadedEffect};
 /// Runs plans, one frame after the other on one stream.
 pub(super) struct CudaChain {
     memory: ChainMemory<CudaMemory>,
-    /// The effect of each launch of the plan that was prepared for.
+    /// Of the plan that was prepared for.
     loaded: Loaded,
     /// The plan.
     plan_id: Option<u64>,
@@ -23,8 +23,17 @@ pub(super) struct CudaChain {
     stream: Arc<CudaStream>,
 }
 
-/// What the launches of a frame run: kept until it has retired.
-pub(super) type Loaded = Arc<[Arc<LoadedEffect>]>;
+/// What the launches of a frame run and read: kept until it has retired.
+pub(super) type Loaded = Arc<LoadedPlan>;
+
+/// What a plan needs on the device besides the chain's memory.
+#[derive(Default)]
+pub(super) struct LoadedPlan {
+    /// By launch.
+    effects: Vec<Arc<LoadedEffect>>,
+    /// In the order of [`Plan::tables`], each with its id.
+    tables: Vec<(u64, Arc<CudaBuffer>)>,
+}
 
 /// The images of a frame as kernels see them. Guides that the scene does not write are zero.
 pub(super) struct FrameViews {
@@ -75,7 +84,7 @@ impl CudaChain {
     pub fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>, is_poisoned: bool) -> Self {
         Self {
             memory: ChainMemory::default(),
-            loaded: Arc::new([]),
+            loaded: Loaded::default(),
             plan_id: None,
             allocator: CudaMemory {
                 context: Arc::clone(context),
@@ -93,8 +102,12 @@ impl CudaChain {
     /// Makes ready for a frame of the plan; at once where the frame before was of the same. Gives what its launches run.
     pub fn prepare(&mut self, plan: &Plan, extents: FrameExtents) -> Result<Loaded, Error> {
         if self.plan_id != Some(plan.id) {
-            let loaded = plan.launches.iter().map(|launch| self.loader.load(&launch.of));
-            self.loaded = loaded.collect::<Result<_, _>>()?;
+            let effects = plan.launches.iter().map(|launch| self.loader.load(&launch.of));
+            let tables = plan.tables.iter().map(|table| Ok((table.id(), self.table(table)?)));
+            self.loaded = Arc::new(LoadedPlan {
+                effects: effects.collect::<Result<_, _>>()?,
+                tables: tables.collect::<Result<_, Error>>()?,
+            });
             self.plan_id = Some(plan.id);
         }
         self.memory.prepare(plan, extents, &mut self.allocator)?;
@@ -112,11 +125,13 @@ impl CudaChain {
     ) -> Result<(), Error> {
         let item = &plan.launches[number];
         for index in &item.zeroes {
-            self.memory.buffer(BufferId::Scratch(*index)).fill(&self.stream, 0)?;
+            if let Some(buffer) = self.memory.buffer(BufferId::Scratch(*index)) {
+                buffer.fill(&self.stream, 0)?;
+            }
         }
         let pass = self.pass(item, views, frame);
         let (threads, block) = (plan.threads_of(item, extents), item.description().block);
-        self.loaded[number].launch(&self.stream, item.pass, threads, block, (&pass, &item.parameters))
+        self.loaded.effects[number].launch(&self.stream, item.pass, threads, block, (&pass, &item.parameters))
     }
 
     /// All launches of the frame are enqueued.
@@ -132,8 +147,18 @@ impl CudaChain {
     /// What a kernel without end still uses is left to the driver.
     pub fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.memory));
-        std::mem::forget(std::mem::replace(&mut self.loaded, Arc::new([])));
+        std::mem::forget(std::mem::take(&mut self.loaded));
         self.loader.abandon();
+    }
+
+    /// A table on the device: where the plan before had it already, else a new one.
+    fn table(&self, table: &Table) -> Result<Arc<CudaBuffer>, Error> {
+        if let Some((_, there)) = self.loaded.tables.iter().find(|(id, _)| *id == table.id()) {
+            return Ok(Arc::clone(there));
+        }
+        let buffer = CudaBuffer::new(&self.allocator.context, table.bytes().len() as u64)?;
+        buffer.upload(table.bytes())?;
+        Ok(Arc::new(buffer))
     }
 
     fn pass(&self, item: &Launch, views: &FrameViews, frame: &FrameParameters) -> Pass {
@@ -147,12 +172,13 @@ impl CudaChain {
                 .map_or_else(Image::default, |image| image_of(&image.views, image.extent)),
         };
         let buffer = |id: Option<BufferId>| {
-            id.map_or_else(Buffer::default, |id| {
-                let buffer = self.memory.buffer(id);
-                Buffer {
-                    bytes: buffer.address(),
-                    size: buffer.bytes(),
-                }
+            let buffer = id.and_then(|id| match id {
+                BufferId::Table(index) => self.loaded.tables.get(index).map(|(_, buffer)| buffer.as_ref()),
+                own => self.memory.buffer(own),
+            });
+            buffer.map_or_else(Buffer::default, |buffer| Buffer {
+                bytes: buffer.address(),
+                size: buffer.bytes(),
             })
         };
         let [source, second, third] = item.sources.map(image);

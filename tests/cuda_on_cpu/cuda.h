@@ -58,6 +58,17 @@ template <typename T, typename U, typename V> T atomicCAS(T* at, U expected, V v
 }
 inline void __threadfence() {}
 
+inline unsigned __float_as_uint(float value) {
+    unsigned bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 // CUDA's functions may be off by some ulps (CUDA C++ Programming Guide, mathematical functions); these always are, up or down
 // by the last bit of their argument. Where the exact result is 0 or 1 they have it, as 2^0 is exact in ex2.approx.
 inline float off_by(int ulps, float exact, float argument) {

@@ -132,6 +132,12 @@ impl Program {
             .buffers
             .iter()
             .for_each(|buffer| number(job.plan.bytes_of(*buffer, job.extents)));
+        number(job.plan.tables.len() as u64);
+        job.plan
+            .tables
+            .iter()
+            .for_each(|table| bytes.extend_from_slice(table.bytes()));
+        let mut number = |value: u64| bytes.extend(u32::try_from(value).expect("32 bits").to_le_bytes());
         number(job.frames.len() as u64);
         for (kept_frames, frame) in job.frames.iter().enumerate() {
             self.encode_frame(job, &places, kept_frames, frame, &mut bytes);
@@ -187,7 +193,7 @@ impl Program {
 /// Guides follow the scene.
 const GUIDES: usize = Guide::ALL.len();
 
-/// What stands where: the scene first, the processed image last.
+/// What stands where: the scene first, the processed image last; of buffers the tables last.
 struct Places {
     images: Vec<ImageId>,
     buffers: Vec<BufferId>,
@@ -212,6 +218,7 @@ impl Places {
                 .collect(),
             buffers: buffers
                 .chain(kept(|state| state.buffers.len()).map(BufferId::Kept))
+                .chain((0..plan.tables.len()).map(BufferId::Table))
                 .collect(),
         }
     }

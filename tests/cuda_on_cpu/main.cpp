@@ -49,6 +49,9 @@ int main() {
             memory[i].assign((size + 15) / 16, {~0u, ~0u, ~0u, ~0u});
             buffers[i] = {reinterpret_cast<unsigned long long>(memory[i].data()), size};
         }
+        // Tables are the last buffers; their content follows.
+        for (size_t tables = number(), i = memory.size() - tables; i < memory.size(); ++i)
+            read(memory[i].data(), buffers[i].size);
         for (unsigned frames = number(); frames > 0; --frames) {
             for (unsigned i = 0; i < given; ++i) read(texels[i].data(), texels[i].size());
             Pass common = {};

@@ -6,11 +6,12 @@ mod harness;
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
 use handover::kernels::{
-    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, TestGuides, catalogue, compare,
-    random_image,
+    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, Plan, Table, TestGuides,
+    catalogue, compare, random_image,
 };
 use harness::{Frame, Job, Program, Unit};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 const EXTENTS: [[u32; 2]; 5] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2]];
 
@@ -42,6 +43,28 @@ fn settings(effect: &Effect) -> Vec<Vec<f64>> {
     all
 }
 
+/// The chain's plan; of an effect with a table, also with tables of other sizes, dimensions and domains.
+fn plans(chain: &mut Chain, effect: &Effect) -> Vec<Plan> {
+    let mut plans = vec![chain.plan()];
+    if effect.table().is_some() {
+        let index = chain.active()[0];
+        for (size, dimensions, seed) in [(5u32, 3, 1), (9, 1, 2)] {
+            let count = size.pow(dimensions);
+            let mut texels = vec![
+                [size as f32, dimensions as f32, 0.0, 0.0],
+                [-0.25, 0.0, 0.125, 0.0],
+                [1.0, 2.0, 0.875, 0.0],
+            ];
+            let entries = random_image(seed, [count, 1], BrokenPixels::Absent);
+            let entry = |texel: &[f16; 4]| texel.map(|value| 1.5 * value.to_f32().min(1.0) - 0.25);
+            texels.extend(entries.iter().map(entry));
+            chain.set_table(index, Arc::new(Table::new(texels, None)));
+            plans.push(chain.plan());
+        }
+    }
+    plans
+}
+
 /// What is computed for an effect: every setting at every extent, with and without broken pixels.
 fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
@@ -52,8 +75,8 @@ fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
                 .set(&format!("{}.{}", effect.name, parameter.name), value)
                 .expect("in range");
         }
-        let plan = chain.plan();
-        let frames = if plan.states.is_empty() { 1 } else { 3 };
+        let plans = plans(&mut chain, effect);
+        let frames = if plans[0].states.is_empty() { 1 } else { 3 };
         for display in EXTENTS {
             let scene = display.map(|length| {
                 if effect.upscales {
@@ -69,6 +92,8 @@ fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
                     guides: TestGuides::random(frame, scene),
                     parameters: parameters(frame),
                 });
+                // The program's table, if there is one, and others in turn.
+                let plan = &plans[jobs.len() / 2 % plans.len()];
                 jobs.push(Job {
                     unit,
                     plan: plan.clone(),
@@ -185,6 +210,56 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("exposure", "exposed.x, exposed.y", "exposed.y, exposed.x"),
     ("exposure", "exposed.z, color.w", "exposed.z, exposed.w"),
     ("exposure", "int(whole)", "int(whole) + 1"),
+    ("auto_exposure", "bits >> 12 & 255u", "bits >> 13 & 255u"),
+    ("auto_exposure", "parameters.low * texels", "0.0f"),
+    ("auto_exposure", "target < stops", "target > stops"),
+    ("auto_exposure", "pass.kept_frames > 0u", "pass.kept_frames > 1u"),
+    ("auto_exposure", "x += columns", "x += columns / 32"),
+    ("canny", "4.0f * sigma + 0.5f", "3.0f * sigma + 0.5f"),
+    (
+        "canny",
+        "is_falling ? m[0][0] : m[0][2]",
+        "is_falling ? m[0][2] : m[0][0]",
+    ),
+    ("canny", "self - width + 1u", "self - width"),
+    ("canny", "straight_before * (1.0f - share)", "straight_before * share"),
+    ("canny", "magnitude >= parameters.high", "magnitude > 0.0f"),
+    ("histogram", "int(encoded * 255.0f + 0.5f)", "int(encoded * 255.0f)"),
+    ("histogram", "count(histogram, blue, 512", "count(histogram, blue, 256"),
+    ("histogram", "log2f(1.0f + float(most))", "log2f(2.0f + float(most))"),
+    ("waveform", "int(luma * 255.0f + 0.5f)", "int(luma * 255.0f)"),
+    ("waveform", "right * columns / panel.x", "right"),
+    ("waveform", "half_bright = 0.01f", "half_bright = 0.011f"),
+    ("outline", "at.y + j * step", "at.y + i * step"),
+    (
+        "outline",
+        "2.0f * here - (disparity(pass, at.x - 1",
+        "here - (disparity(pass, at.x - 1",
+    ),
+    ("outline", "1.0f - (a.x * b.x", "1.0f - (b.x * b.x"),
+    ("outline", "0.5f * (parameters.width - 1.0f)", "0.5f * parameters.width"),
+    ("depth_of_field", "parameters.focus / depth", "depth / parameters.focus"),
+    ("depth_of_field", "fminf(from.w, disc)", "disc"),
+    ("depth_of_field", "at.x / tile + i", "at.x / tile"),
+    ("depth_of_field", "middle * middle + 1.0f / 12.0f", "middle * middle"),
+    ("depth_of_field", "2.0f * cover", "cover"),
+    ("depth_view", "1.0f / parameters.near", "1.02f / parameters.near"),
+    (
+        "depth_view",
+        "decoded(green), decoded(blue)",
+        "decoded(blue), decoded(green)",
+    ),
+    (
+        "normal_view",
+        "shown(normal.x), shown(normal.y)",
+        "shown(normal.y), shown(normal.x)",
+    ),
+    ("normal_view", "normal.z == 0.0f", "normal.z != 0.0f"),
+    ("albedo_view", "albedo.y, albedo.z", "albedo.z, albedo.y"),
+    ("albedo_view", "load(pass.source, at.x, at.y).w", "albedo.w"),
+    ("motion_view", "ramp(index, 25, 11)", "ramp(index, 25, 12)"),
+    ("motion_view", "atan2f(back.y, back.x)", "atan2f(back.x, back.y)"),
+    ("motion_view", "0.75f * value", "0.7f * value"),
     ("gaussian", "before + after", "before + after * 0.0f"),
     ("gaussian", "i <= int(parameters.radius)", "i < int(parameters.radius)"),
     ("gaussian", "make_int2(0, 1)", "make_int2(1, 0)"),
@@ -259,6 +334,72 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
     ("agx", "0.9f, 0.5f, 0.8f", "0.5f, 0.9f, 0.8f"),
     ("agx", "1.35f, 1.4f", "1.35f, 1.3f"),
     ("agx", "2.2f", "2.4f"),
+    ("lut", "order(green, blue);", ""),
+    ("lut", "third, upper, blue.fraction", "third, upper, green.fraction"),
+    (
+        "lut",
+        "blue.entry * size + green.entry",
+        "green.entry * size + blue.entry",
+    ),
+    ("lut", "size - 2.0f", "size - 3.0f"),
+    ("lut", "g.y + (entries", "r.y + (entries"),
+    ("lut", "0.04045f", "0.1f"),
+    ("lut", "(high - low)", "high"),
+    ("reaction_diffusion", "kept_frames > 0", "kept_frames > 1"),
+    ("reaction_diffusion", "0.2097152f", "0.2f"),
+    ("reaction_diffusion", "(above.y + below.y)", "(above.y + above.y)"),
+    (
+        "reaction_diffusion",
+        "- reaction + parameters.feed",
+        "- reaction * here.y + parameters.feed",
+    ),
+    ("reaction_diffusion", "/ 32, at.y / 32", "/ 32, at.y / 16"),
+    ("reaction_diffusion", "from_y - way_y * share", "from_y - way_x * share"),
+    (
+        "reaction_diffusion",
+        "at.y & 1 ? 0.25f : 0.75f",
+        "at.y & 1 ? 0.75f : 0.25f",
+    ),
+    (
+        "reaction_diffusion",
+        "parameters.refraction * relief.z",
+        "parameters.refraction * relief.y",
+    ),
+    ("reaction_diffusion", "through.z * blue", "through.y * blue"),
+    (
+        "fluid",
+        "(right - left) - (below - above)",
+        "(right - left) + (below - above)",
+    ),
+    ("fluid", "flow.y -= swirl", "flow.y += swirl"),
+    ("fluid", "below.y - corner.y, u_across", "right.y - corner.y, u_across"),
+    ("fluid", "0.19f * time + 0.3f", "0.19f * time"),
+    ("fluid", "stroke, x, y + 0.5f, radius", "stroke, x, y, radius"),
+    (
+        "fluid",
+        "at.y + 1) + through_top(flow, at.x, at.y + 1))",
+        "at.y) + through_top(flow, at.x, at.y))",
+    ),
+    ("fluid", "(y + 0.5f) - step * along", "(y + 0.5f) + step * along"),
+    (
+        "fluid",
+        "(through_left(pass.source, at.x + 1, at.y) - here.x)",
+        "(here.x - through_left(pass.source, at.x + 1, at.y))",
+    ),
+    (
+        "fluid",
+        "0.25f * ((across + along) - out)",
+        "0.25f * ((across + along) + out)",
+    ),
+    ("fluid", "pressure_kept * here.z", "here.z"),
+    (
+        "fluid",
+        "load_float(pass.source, at.x, at.y - 1).x);\n    u =",
+        "load_float(pass.source, at.x, at.y + 1).x);\n    u =",
+    ),
+    ("fluid", "step * parameters.fade", "step * parameters.drag"),
+    ("fluid", "phase + 2.0f / 3.0f", "phase + 1.0f / 3.0f"),
+    ("fluid", "1.0f + most", "2.0f + most"),
     ("sobel", "2.0f * (t[1][2]", "1.0f * (t[1][2]"),
     ("sobel", "t[2][0] - t[0][0]", "t[2][0] - t[1][0]"),
     ("sobel", "3.0f - 2.0f * s", "3.0f - s"),
@@ -323,6 +464,21 @@ const MUTATIONS: &[(&str, &str, &str)] = &[
         "dither_blue_noise",
         "1.055f * (sqrtf(root) * cube_root)",
         "1.055f * cube_root",
+    ),
+    ("taa", "other < depth", "other > depth"),
+    ("taa", "float(at.y) + motion.y", "float(at.y) - motion.y"),
+    ("taa", "int(left) + 2, row", "int(left) + 1, row"),
+    ("taa", "1.5f * t - 2.5f", "1.5f * t - 2.4f"),
+    (
+        "taa",
+        "k < 9; ++k) {\n        float4 away",
+        "k < 8; ++k) {\n        float4 away",
+    ),
+    ("taa", "fabsf(away.z) / ", "0.0f * "),
+    (
+        "taa",
+        "parameters.anti_flicker * now.x",
+        "parameters.anti_flicker * clipped.x",
     ),
 ];
 

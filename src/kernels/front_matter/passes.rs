@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::super::effect::{
     BufferDescription, BufferSize, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
 };
+use super::super::table::TableFormat;
 
 /// Most launches that one pass is repeated for.
 const MOST_REPEATS: u32 = 256;
@@ -52,6 +53,7 @@ pub(super) struct BufferText {
     zeroed: bool,
     #[serde(default)]
     keeps: bool,
+    table: Option<TableFormat>,
 }
 
 /// Turns names into images and buffers. Images are written by one pass each, before they are read.
@@ -72,7 +74,13 @@ impl BufferText {
         if self.name.is_empty() || self.name.contains('.') {
             return Err(format!("{place}: expected a name without a dot"));
         }
-        if self.bytes == 0 && self.bytes_per_texel == 0 {
+        let is_sized = self.bytes > 0 || self.bytes_per_texel > 0;
+        if self.table.is_some() && (is_sized || self.keeps || self.zeroed) {
+            return Err(format!(
+                "{place}: a table is its file's content: expected neither `bytes`, `bytes_per_texel`, `keeps` nor `zeroed`"
+            ));
+        }
+        if self.table.is_none() && !is_sized {
             return Err(format!("{place}: expected `bytes` or `bytes_per_texel` above 0"));
         }
         if self.keeps && self.zeroed {
@@ -91,6 +99,7 @@ impl BufferText {
             },
             zeroed: self.zeroed,
             keeps: self.keeps,
+            table: self.table,
         })
     }
 }

@@ -17,27 +17,35 @@ pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let range = twice_squared(pass.parameter(SIGMA_RANGE));
     let y = i64::from(y);
     let centers = pass.source.row(y);
-    let last = centers.len() as i64 - 1;
-    let mut totals = vec![0.0; out.len()];
+    let width = centers.len();
+    let padding = radius as usize;
+    let mut weights = vec![0.0; width];
+    let mut totals = vec![0.0; width];
     out.fill([0.0; 4]);
     for dy in -radius..=radius {
-        let row = pass.source.row(y + dy);
+        let source = pass.source.row(y + dy);
+        let sides = [source[0], source[width - 1]].map(|edge| vec![edge; padding]);
+        let row = [&sides[0], source, &sides[1]].concat();
         for dx in -radius..=radius {
             let far = (dx * dx + dy * dy) as f32 / space;
-            for (x, (center, (out, total))) in (0..).zip(centers.iter().zip(out.iter_mut().zip(&mut totals))) {
-                let color = row[(x + dx).clamp(0, last) as usize];
-                let [red, green, blue] = [0, 1, 2].map(|channel| (color[channel] - center[channel]).powi(2));
-                let weight = (-(far + (red + green + blue) / range)).exp();
-                for (out, value) in out.iter_mut().zip(color) {
-                    *out += value * weight;
-                }
-                *total += weight;
+            let others = &row[(radius + dx) as usize..];
+            for ((weight, center), other) in weights.iter_mut().zip(centers).zip(others) {
+                let (red, green, blue) = (other[0] - center[0], other[1] - center[1], other[2] - center[2]);
+                *weight = -far - (red * red + green * green + blue * blue) / range;
+            }
+            for (weight, total) in weights.iter_mut().zip(&mut totals) {
+                *weight = weight.exp();
+                *total += *weight;
+            }
+            for ((out, weight), other) in out.iter_mut().zip(&weights).zip(others) {
+                out[0] += weight * other[0];
+                out[1] += weight * other[1];
+                out[2] += weight * other[2];
             }
         }
     }
     for ((out, total), center) in out.iter_mut().zip(totals).zip(centers) {
-        *out = out.map(|sum| sum / total);
-        out[3] = center[3];
+        *out = [out[0] / total, out[1] / total, out[2] / total, center[3]];
     }
 }
 

@@ -96,7 +96,7 @@ fn filtered(pass: &ReferencePass, at: [i64; 2], range: f32, subpix: f32) -> Texe
         0.0
     };
 
-    let low_pass = (2.0 * (n + s + (w + e)) + (nw + sw + (ne + se))) / 12.0;
+    let low_pass = (2.0 * (n + s + (w + e)) + (nw + sw + (ne + se))) * (1.0 / 12.0);
     let stands_out = ((low_pass - m).abs() / range).min(1.0);
     let smooth = stands_out * stands_out * (3.0 - 2.0 * stands_out);
     let offset = edge_offset.max(smooth * smooth * subpix);

@@ -4,13 +4,18 @@
 mod aces;
 mod aces_approximation;
 mod agx;
+mod albedo_view;
 mod ascii;
+mod auto_exposure;
 mod bilateral;
 mod bloom;
 mod blue_noise_mask;
 mod box_blur;
+mod canny;
 mod chromatic_aberration;
+mod depth_of_field;
 mod crt;
+mod depth_view;
 mod dither;
 mod dual_filter;
 mod easu;
@@ -18,22 +23,31 @@ mod enlarge;
 mod exposure;
 mod false_colour;
 mod film_grain;
+mod fluid;
 mod fxaa;
 mod gaussian;
 mod grey;
 mod halftone;
+mod histogram;
 mod host_images;
 mod host_memory;
 mod kuwahara;
+mod lut;
 mod median;
+mod motion_view;
 mod nlm;
+mod normal_view;
+mod outline;
+mod panel;
 mod pixelate;
 mod rcas;
+mod reaction_diffusion;
 mod reinhard;
 mod run;
 mod sharpen;
 mod sobel;
 mod srgb;
+mod taa;
 mod template;
 #[cfg(test)]
 mod test_images;
@@ -42,6 +56,7 @@ mod test_picture;
 mod tonemap;
 mod unsharp;
 mod vignette;
+mod waveform;
 mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
@@ -114,7 +129,7 @@ pub struct ReferencePass<'a> {
     pub frame: FrameParameters,
     /// The scene's guides, those that the plan reads.
     pub guides: Guides<'a>,
-    /// The pass's buffers; those that it has not are empty. Aligned to 8 bytes.
+    /// The pass's buffers, and its table; those that it has not are empty. Aligned to 8 bytes, a table to 4.
     pub buffers: [&'a [u8]; 4],
     /// As `Pass::kept_frames`.
     pub kept_frames: u32,
@@ -146,7 +161,7 @@ impl ReferencePass<'_> {
 pub type RowFn = fn(&ReferencePass, y: u32, out: &mut [Texel]);
 
 /// Computes a whole pass: the destination's texels, row after row (none without a destination), and its buffers, which are
-/// empty in [`ReferencePass::buffers`].
+/// empty in [`ReferencePass::buffers`], where a table is.
 pub type WholeFn = fn(&ReferencePass, out: &mut [Texel], buffers: [&mut [u8]; 4]);
 
 /// How a kernel's reference reads and writes. Images of floats are read and written as they are by all.
@@ -187,6 +202,35 @@ pub fn of(entry: &str) -> Option<Reference> {
         "easu" => Reference::Light(easu::row),
         "enlarge" => Reference::Light(enlarge::row),
         "exposure" => Reference::Light(exposure::row),
+        "auto_exposure_count" => Reference::Whole(auto_exposure::count),
+        "auto_exposure_gather" => Reference::Whole(auto_exposure::gather),
+        "auto_exposure_adapt" => Reference::Whole(auto_exposure::adapt),
+        "auto_exposure_apply" => Reference::Light(auto_exposure::apply),
+        "canny_tone" => Reference::Whole(canny::tone),
+        "canny_rows" => Reference::Whole(canny::rows),
+        "canny_columns" => Reference::Whole(canny::columns),
+        "canny_suppress" => Reference::Whole(canny::suppress),
+        "canny_label" | "canny_merge" | "canny_flatten" => Reference::Whole(canny::no_labels),
+        "canny_hysteresis" => Reference::Whole(canny::hysteresis),
+        "canny_draw" => Reference::Light(canny::draw),
+        "histogram_count" => Reference::Whole(histogram::count),
+        "histogram_gather" => Reference::Whole(histogram::gather),
+        "histogram_draw" => Reference::Light(histogram::draw),
+        "waveform_count" => Reference::Whole(waveform::count),
+        "waveform_draw" => Reference::Light(waveform::draw),
+        "outline_edges" => Reference::Whole(outline::edges),
+        "outline_flood" => Reference::Whole(outline::flood),
+        "outline_draw" => Reference::Light(outline::draw),
+        "depth_of_field_near" => Reference::Light(depth_of_field::near),
+        "depth_of_field_far" => Reference::Light(depth_of_field::far),
+        "depth_of_field_reach" => Reference::Light(depth_of_field::reach),
+        "depth_of_field_spread" => Reference::Light(depth_of_field::spread),
+        "depth_of_field_gather" => Reference::Light(depth_of_field::gather),
+        "depth_of_field_composite" => Reference::Light(depth_of_field::composite),
+        "depth_view" => Reference::Light(depth_view::row),
+        "normal_view" => Reference::Light(normal_view::row),
+        "albedo_view" => Reference::Light(albedo_view::row),
+        "motion_view" => Reference::Light(motion_view::row),
         "gaussian_rows" => Reference::Light(gaussian::rows),
         "gaussian_columns" => Reference::Light(gaussian::columns),
         "bilateral" => Reference::Light(bilateral::row),
@@ -211,8 +255,23 @@ pub fn of(entry: &str) -> Option<Reference> {
         "agx" => Reference::Light(agx::row),
         "template_saturation" => Reference::Light(template::row),
         "tonemap" => Reference::Light(tonemap::row),
+        "lut" => Reference::Light(lut::row),
+        "reaction_diffusion_sow" => Reference::Light(reaction_diffusion::sow),
+        "reaction_diffusion_step" => Reference::Light(reaction_diffusion::step),
+        "reaction_diffusion_relief" => Reference::Light(reaction_diffusion::relief),
+        "reaction_diffusion_composite" => Reference::Light(reaction_diffusion::composite),
+        "fluid_curl" => Reference::Light(fluid::curl),
+        "fluid_force" => Reference::Light(fluid::force),
+        "fluid_advect" => Reference::Light(fluid::advect),
+        "fluid_divergence" => Reference::Light(fluid::divergence),
+        "fluid_pressure" => Reference::Light(fluid::pressure),
+        "fluid_project" => Reference::Light(fluid::project),
+        "fluid_dye" => Reference::Light(fluid::dye),
+        "fluid_composite" => Reference::Light(fluid::composite),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "taa_resolve" => Reference::Light(taa::resolve),
+        "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),
         "luminance" => Reference::Light(grey::row),
         "false_colour" => Reference::Light(false_colour::row),

@@ -6,65 +6,79 @@ const PATCH_RADIUS: usize = 0;
 const SEARCH_RADIUS: usize = 1;
 const H: usize = 2;
 
-/// Sums over the patch along one axis, `weights[|i|]` for the i-th.
-fn weighted(weights: &[f32], value: impl Fn(usize) -> f32) -> f32 {
-    let radius = weights.len() - 1;
-    (0..=2 * radius).map(|i| weights[i.abs_diff(radius)] * value(i)).sum()
+/// A row of the source by channels, its edges continued by `margin` texels. Alpha is none of the filter's.
+fn planes(row: &[Texel], margin: usize) -> [Vec<f32>; 3] {
+    [0, 1, 2].map(|channel| {
+        let (first, last) = (row[0][channel], row[row.len() - 1][channel]);
+        let mut plane = vec![first; margin];
+        plane.extend(row.iter().map(|texel| texel[channel]));
+        plane.resize(row.len() + 2 * margin, last);
+        plane
+    })
+}
+
+/// Adds `weight` times the squared distance of two rows' colours to `sums`, texel by texel from `own` and `other` on.
+fn add_squares(sums: &mut [f32], weight: f32, a: &[Vec<f32>; 3], own: usize, b: &[Vec<f32>; 3], other: usize) {
+    let length = sums.len();
+    let [a0, a1, a2] = [0, 1, 2].map(|channel| &a[channel][own..own + length]);
+    let [b0, b1, b2] = [0, 1, 2].map(|channel| &b[channel][other..other + length]);
+    for x in 0..length {
+        let (red, green, blue) = (a0[x] - b0[x], a1[x] - b1[x], a2[x] - b2[x]);
+        sums[x] += weight * (red * red + green * green + blue * blue);
+    }
+}
+
+/// Adds `weight` times `values` to `sums`.
+fn add(sums: &mut [f32], weight: f32, values: &[f32]) {
+    sums.iter_mut()
+        .zip(values)
+        .for_each(|(sum, value)| *sum += weight * value);
 }
 
 /// The patch's Gaussian is separable: for every offset in the search window, differences are summed along columns once,
 /// and then along the row for each texel.
 pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let (patch, search) = (
-        pass.parameter::<u32>(PATCH_RADIUS),
-        pass.parameter::<u32>(SEARCH_RADIUS) as usize,
-    );
+    let patch = pass.parameter::<u32>(PATCH_RADIUS);
     let weights = gaussian::weights(patch as f32 / 2.0, patch);
-    let patch = patch as usize;
-    let h_squared = pass.parameter::<f32>(H).powi(2);
-    let margin = patch + search;
-    let width = out.len();
-    // All rows that are met, with their edges continued. Alpha is none of the filter's.
-    let rows: Vec<Vec<Texel>> = (0..=2 * margin)
-        .map(|row| {
-            let source = pass.source.row(i64::from(y) + row as i64 - margin as i64);
-            let at = |x: usize| source[x.saturating_sub(margin).min(width - 1)];
-            (0..width + 2 * margin)
-                .map(at)
-                .map(|[red, green, blue, _]| [red, green, blue, 0.0])
-                .collect()
-        })
+    let (patch, search) = (patch as usize, pass.parameter::<u32>(SEARCH_RADIUS) as usize);
+    // The distance is the mean over three channels.
+    let scale = -1.0 / (3.0 * pass.parameter::<f32>(H).powi(2));
+    let (width, margin) = (out.len(), patch + search);
+    // All rows that are met.
+    let rows: Vec<[Vec<f32>; 3]> = (0..=2 * margin)
+        .map(|row| planes(pass.source.row(i64::from(y) + row as i64 - margin as i64), margin))
         .collect();
+    let mut sums = [0, 1, 2].map(|_| vec![0.0; width]);
     let mut totals = vec![0.0; width];
-    out.fill([0.0; 4]);
     let mut columns = vec![0.0; width + 2 * patch];
+    let mut likeness = vec![0.0; width];
     for dy in 0..=2 * search {
         for dx in 0..=2 * search {
             columns.fill(0.0);
             for j in 0..=2 * patch {
                 let weight = weights[j.abs_diff(patch)];
-                let own = &rows[search + j][search..];
-                let other = &rows[dy + j][dx..];
-                for (column, (own, other)) in columns.iter_mut().zip(own.iter().zip(other)) {
-                    let squares = [0, 1, 2, 3].map(|channel| (own[channel] - other[channel]).powi(2));
-                    *column += weight * (squares[0] + squares[1] + squares[2] + squares[3]);
-                }
+                add_squares(&mut columns, weight, &rows[search + j], search, &rows[dy + j], dx);
             }
-            let others = &rows[dy + patch][dx + patch..];
-            for (x, (out, total)) in out.iter_mut().zip(&mut totals).enumerate() {
-                // The mean over three channels.
-                let distance = weighted(&weights, |i| columns[x + i]) / 3.0;
-                let weight = (-distance / h_squared).exp();
-                for (out, value) in out.iter_mut().zip(others[x]) {
-                    *out += weight * value;
+            likeness.fill(0.0);
+            for i in 0..=2 * patch {
+                add(&mut likeness, weights[i.abs_diff(patch)], &columns[i..]);
+            }
+            for (likeness, total) in likeness.iter_mut().zip(&mut totals) {
+                *likeness = (*likeness * scale).exp();
+                *total += *likeness;
+            }
+            for (sums, plane) in sums.iter_mut().zip(&rows[dy + patch]) {
+                let others = &plane[dx + patch..];
+                for ((sum, likeness), other) in sums.iter_mut().zip(&likeness).zip(others) {
+                    *sum += likeness * other;
                 }
-                *total += weight;
             }
         }
     }
-    for ((out, total), source) in out.iter_mut().zip(totals).zip(pass.source.row(i64::from(y))) {
-        *out = out.map(|sum| sum / total);
-        out[3] = source[3];
+    let [red, green, blue] = sums;
+    for (x, (out, source)) in out.iter_mut().zip(pass.source.row(i64::from(y))).enumerate() {
+        let total = totals[x];
+        *out = [red[x] / total, green[x] / total, blue[x] / total, source[3]];
     }
 }
 

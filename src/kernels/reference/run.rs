@@ -69,7 +69,8 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
         let _range = ToolRange::new(launch.label());
         let began = started.elapsed();
         for index in &launch.zeroes {
-            memory.buffer_mut(BufferId::Scratch(*index)).bytes_mut().fill(0);
+            let buffer = memory.buffer_mut(BufferId::Scratch(*index));
+            buffer.into_iter().for_each(|buffer| buffer.bytes_mut().fill(0));
         }
         // What is written is taken out meanwhile, since the rest is read.
         let mut destination = launch
@@ -77,8 +78,12 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
             .and_then(|image| memory.image_mut(image))
             .map(std::mem::take);
         let mut buffers = launch.buffers.map(|buffer| match buffer {
-            Some(buffer) => std::mem::take(memory.buffer_mut(buffer)),
+            Some(buffer) => memory.buffer_mut(buffer).map(std::mem::take).unwrap_or_default(),
             None => HostBuffer::default(),
+        });
+        let tables = launch.buffers.map(|buffer| match buffer {
+            Some(BufferId::Table(index)) => plan.tables[index].bytes(),
+            _ => &[],
         });
         {
             let extents = images.extents;
@@ -123,7 +128,7 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
                 parameters: &launch.parameters,
                 frame: *frame,
                 guides,
-                buffers: [&[]; 4],
+                buffers: tables,
                 kept_frames: launch.state.map_or(0, |state| memory.frames(state)),
                 index: launch.description().index,
             };
@@ -160,8 +165,8 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
             *place = taken;
         }
         for (buffer, taken) in launch.buffers.into_iter().zip(buffers) {
-            if let Some(buffer) = buffer {
-                *memory.buffer_mut(buffer) = taken;
+            if let Some(place) = buffer.and_then(|buffer| memory.buffer_mut(buffer)) {
+                *place = taken;
             }
         }
         times.push([began, started.elapsed()]);
@@ -198,7 +203,8 @@ fn poison_first_frames(plan: &Plan, memory: &mut ChainMemory<HostMemory>) {
                 .for_each(HostImage::poison);
         }
         for kept in 0..state.buffers.len() {
-            memory.buffer_mut(BufferId::Kept(previous(kept))).bytes_mut().fill(0xff);
+            let buffer = memory.buffer_mut(BufferId::Kept(previous(kept)));
+            buffer.into_iter().for_each(|buffer| buffer.bytes_mut().fill(0xff));
         }
     }
 }
@@ -211,10 +217,11 @@ fn mapped(halves: &[[f16; 4]], extent: [u32; 2]) -> MappedImage<'_> {
 }
 
 fn read_only<'a>(pass: ReferencePass<'a>, buffers: &'a [HostBuffer; 4]) -> ReferencePass<'a> {
-    ReferencePass {
-        buffers: buffers.each_ref().map(HostBuffer::bytes),
-        ..pass
+    let mut all = pass.buffers;
+    for (place, buffer) in all.iter_mut().zip(buffers).filter(|(place, _)| place.is_empty()) {
+        *place = buffer.bytes();
     }
+    ReferencePass { buffers: all, ..pass }
 }
 
 fn copy_rows(source: MappedImage, extent: [u32; 2], out: Out) {

@@ -1,8 +1,33 @@
 //! Runs one effect over small images, for the references' tests.
 
-use super::{FrameParameters, HostImages, HostScratch, MappedImage, Texel, run};
-use crate::kernels::{Chain, FrameExtents, TestGuides, catalogue};
+use super::{FloatImage, FrameParameters, Guides, HostImages, HostScratch, MappedImage, ReferencePass, Texel, run};
+use crate::kernels::{Chain, FrameExtents, Table, TestGuides, catalogue};
 use half::f16;
+use std::sync::Arc;
+
+impl<'a> ReferencePass<'a> {
+    /// A pass over one image, for tests of a single one.
+    pub(crate) fn over(source: FloatImage<'a>, parameters: &'a [u8]) -> Self {
+        let none = FloatImage::NONE;
+        Self {
+            source,
+            second: None,
+            third: None,
+            extent: source.extent,
+            parameters,
+            frame: FrameParameters::default(),
+            guides: Guides {
+                depth: none,
+                normal: none,
+                albedo: none,
+                motion: none,
+            },
+            buffers: [&[]; 4],
+            kept_frames: 1,
+            index: 0,
+        }
+    }
+}
 
 /// One effect on the CPU, frame after frame: what it keeps is there in the next.
 pub(crate) struct Bench {
@@ -25,6 +50,12 @@ impl Bench {
         }
     }
 
+    /// The effect's table.
+    pub fn set_table(&mut self, table: &Arc<Table>) {
+        let effect = self.chain.active()[0];
+        self.chain.set_table(effect, Arc::clone(table));
+    }
+
     /// The next frame. Without guides, for effects that read none.
     pub fn frame(&mut self, image: &[Texel], guides: Option<&TestGuides>, frame: &FrameParameters) -> Vec<Texel> {
         let halves: Vec<[f16; 4]> = image.iter().map(|texel| texel.map(f16::from_f32)).collect();
@@ -42,6 +73,16 @@ impl Bench {
         run(&self.chain.plan(), &mut images, frame).expect("has a reference");
         processed.into_iter().map(|texel| texel.map(f16::to_f32)).collect()
     }
+}
+
+/// An effect's parameter struct, defaults but for these.
+pub(crate) fn effect_parameters(effect: &str, settings: &[(&str, f64)]) -> Vec<u8> {
+    let effect = catalogue().by_name(effect).expect("an effect");
+    let mut parameters = effect.default_parameters();
+    for (name, value) in settings {
+        effect.set(&mut parameters, name, *value).expect("in range");
+    }
+    parameters
 }
 
 /// The effect's result over an image, frame 1.

@@ -127,7 +127,7 @@ impl Studio {
             .zip(&before.models)
             .map(|(object, previous_model)| Instance::new(object, *previous_model))
             .collect();
-        let uniforms = FrameUniforms::new(&frame.camera, size, before.view_projection, frame.time);
+        let uniforms = FrameUniforms::new(frame, size, before.view_projection);
         let buffers = &mut targets.buffers[slot];
         write(&mut buffers.frame, bytemuck::bytes_of(&uniforms));
         write(&mut buffers.mirrored_frame, bytemuck::bytes_of(&uniforms.mirrored()));

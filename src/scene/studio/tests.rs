@@ -230,6 +230,48 @@ fn motion_of_moving_objects_is_their_own() {
     bench.assert_valid();
 }
 
+/// A picture that is moved by whole texels shows the same, elsewhere: colour with its mirror image, and every guide.
+#[test]
+fn jitter_moves_the_picture_and_not_the_motion() {
+    let bench = Bench::new();
+    let targets = TestTargets::new(&bench, WIDTH, HEIGHT);
+    let mut studio = studio(&bench, &[&targets]);
+    let [before, after] = [frame(1, TIME), frame(2, TIME + 0.1)];
+    targets.render(&bench, &mut studio, 0, &before);
+    let still = targets.render(&bench, &mut studio, 0, &after);
+    // Whole texels of the mirror image, too, which has half as many.
+    let (right, down) = (4, 2);
+    let jitter = |frame: SceneFrame, jitter| SceneFrame { jitter, ..frame };
+    targets.render(&bench, &mut studio, 0, &jitter(before, [-0.25, 0.375]));
+    let moved = targets.render(&bench, &mut studio, 0, &jitter(after, [right as f32, down as f32]));
+    let (mut compared, mut differing, mut edges) = (0, 0, 0);
+    for (x, y) in texels().filter(|(x, y)| *x >= right && *y >= down) {
+        let (now, was) = (moved.at(x, y), still.at(x - right, y - down));
+        compared += 1;
+        // Where an outline passes a texel's middle, rounding may choose the other side.
+        if (moved.depth[now] - still.depth[was]).abs() > 1e-3 * still.depth[was] {
+            edges += 1;
+            continue;
+        }
+        let motion = (Vec2::from(moved.motion[now]) - Vec2::from(still.motion[was]))
+            .abs()
+            .max_element();
+        let color = moved.color[now].iter().zip(still.color[was]);
+        let color = color
+            .map(|(now, was)| (now - was).abs() / (0.05 + was))
+            .fold(0.0, f32::max);
+        let normal = Vec3::from_slice(&moved.normal[now]).distance(Vec3::from_slice(&still.normal[was]));
+        differing += u32::from(motion > 0.02 || color > 0.02 || normal > 0.02);
+    }
+    assert!(edges < compared / 1000, "{edges} of {compared} show another surface");
+    assert!(differing < compared / 200, "{differing} of {compared} differ");
+    assert!(
+        still.color[still.at(240, 135)] != moved.color[moved.at(240, 135)],
+        "it moved"
+    );
+    bench.assert_valid();
+}
+
 #[test]
 fn balls_throw_their_shadow_where_the_key_light_cannot_reach() {
     let bench = Bench::new();

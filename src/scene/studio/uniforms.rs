@@ -1,10 +1,10 @@
 //! What the shader is told of a frame and of each object, in `shaders/studio`'s layout.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{Mat4, Vec3, Vec4};
+use glam::{Mat4, Vec2, Vec3, Vec4};
 
 use super::arrangement::{self, Lamp, Object};
-use crate::scene::Camera;
+use crate::scene::{Camera, SceneFrame};
 
 /// Texels across and down of the shadow map: about 4 mm each.
 pub const SHADOW_SIZE: u32 = 2048;
@@ -65,17 +65,19 @@ pub struct FrameUniforms {
     height: f32,
     key_direction: Vec3,
     padding: f32,
+    jitter: Vec2,
+    padding_2: [f32; 2],
     lights: [Light; 6],
     occluders: [Vec4; 6],
 }
 
 impl FrameUniforms {
-    /// For the picture itself: `size` in texels, `previous` as the last frame's view and projection.
-    pub fn new(camera: &Camera, size: [f32; 2], previous: Mat4, time: f32) -> Self {
-        let [width, height] = size;
+    /// For the picture itself: `size` in texels, `previous` as the last frame's view and projection, without its jitter.
+    pub fn new(frame: &SceneFrame, size: [f32; 2], previous: Mat4) -> Self {
+        let ([width, height], camera) = (size, &frame.camera);
         let half_height = (0.5 * camera.vertical_fov).tan();
         Self {
-            view_projection: view_projection(camera, size),
+            view_projection: moved(frame.jitter, size) * view_projection(camera, size),
             previous_view_projection: previous,
             key_view_projection: key_view_projection(),
             eye: camera.position(),
@@ -88,7 +90,9 @@ impl FrameUniforms {
             height,
             key_direction: key_direction(),
             padding: 0.0,
-            lights: arrangement::lamps(time).map(Light::from),
+            jitter: frame.jitter.into(),
+            padding_2: [0.0; 2],
+            lights: arrangement::lamps(frame.time).map(Light::from),
             occluders: arrangement::occluders(),
         }
     }
@@ -107,6 +111,11 @@ impl FrameUniforms {
 /// World space to clip space.
 pub fn view_projection(camera: &Camera, [width, height]: [f32; 2]) -> Mat4 {
     camera.projection(width / height) * camera.view()
+}
+
+/// Clip space to clip space: the picture moved by texels, right and down.
+fn moved(texels: [f32; 2], size: [f32; 2]) -> Mat4 {
+    Mat4::from_translation(Vec3::new(2.0 * texels[0] / size[0], 2.0 * texels[1] / size[1], 0.0))
 }
 
 /// Unit vector towards the key light.

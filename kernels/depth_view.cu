@@ -1,0 +1,70 @@
+/*---
+title = "Depth view"
+summary = "Shows the depth guide instead of the picture: one over the depth as colour, red for near, over green, to dark blue for far."
+source = "disparity in Turbo: Mikhailov, Turbo, an improved rainbow colormap for visualization, Google 2019, by the polynomial of Du (Google LLC, Apache-2.0); IEC 61966-2-1 from its encoding to light"
+stage = "inspect"
+alpha = "unchanged"
+broken_pixels = "the picture's are not shown; a depth that is NaN, 0 or negative is near, infinity is far"
+guides = ["depth"]
+
+[tolerance]
+ulps = 2
+absolute = 2e-5
+why = "powf differs by some ulps of float; the polynomial's terms of up to 150 cancel, by less than 2e-5"
+
+[[parameters]]
+name = "near"
+unit = "m"
+minimum = 0.05
+maximum = 9.0
+default = 2.0
+step = 0.1
+logarithmic = true
+type = "f32"
+
+[[parameters]]
+name = "far"
+unit = "m"
+minimum = 10.0
+maximum = 10000.0
+default = 100.0
+step = 1.0
+logarithmic = true
+type = "f32"
+
+[[passes]]
+entry = "depth_view"
+source = "input"
+destination = "output"
+block = [32, 8]
+---*/
+#include "handover.cuh"
+
+struct DepthViewParameters {
+    float near;
+    float far;
+};
+
+// The sRGB encoding undone.
+HANDOVER_INLINE float decoded(float value) {
+    value = clamp(value, 0.0f, 1.0f);
+    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+}
+
+extern "C" __global__ void depth_view(const __grid_constant__ Pass pass,
+                                      const __grid_constant__ DepthViewParameters parameters) {
+    int2 at = thread_texel();
+    if (!covers(pass.destination, at)) return;
+    float disparity = 1.0f / fmaxf(load_depth(pass, at.x, at.y), 1e-6f);
+    float nearest = 1.0f / parameters.near, farthest = 1.0f / parameters.far;
+    float x = clamp((disparity - farthest) / (nearest - farthest), 0.0f, 1.0f);
+    // Turbo, encoded as sRGB.
+    float red = ((((59.28637943f * x - 152.94239396f) * x + 132.13108234f) * x - 42.66032258f) * x + 4.61539260f) * x +
+                0.13572138f;
+    float green = ((((2.82956604f * x + 4.27729857f) * x - 14.18503333f) * x + 4.84296658f) * x + 2.19418839f) * x +
+                  0.09140261f;
+    float blue = ((((27.34824973f * x - 89.90310912f) * x + 110.36276771f) * x - 60.58204836f) * x + 12.64194608f) * x +
+                 0.10667330f;
+    float alpha = load(pass.source, at.x, at.y).w;
+    store(pass.destination, at, make_float4(decoded(red), decoded(green), decoded(blue), alpha));
+}

@@ -1,0 +1,38 @@
+/*---
+title = "Normal view"
+summary = "Shows the normal guide instead of the picture, as normal maps are stored: red, green and blue are x, y and z from -1 to 1. Black where nothing is."
+source = "half the unit normal plus a half: Peercy, Airey and Cabral, Efficient Bump Mapping Hardware, SIGGRAPH 1997; shown as values of the display (IEC 61966-2-1)"
+stage = "inspect"
+alpha = "unchanged"
+broken_pixels = "the picture's are not shown; components that are NaN are -1"
+guides = ["normal"]
+
+[tolerance]
+ulps = 1
+why = "powf differs by some ulps of float, which can move a half across a rounding boundary"
+
+[[passes]]
+entry = "normal_view"
+source = "input"
+destination = "output"
+block = [32, 8]
+---*/
+#include "handover.cuh"
+
+// A component as a value of the display, as light.
+HANDOVER_INLINE float shown(float component) {
+    float value = clamp(0.5f * component + 0.5f, 0.0f, 1.0f);
+    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+}
+
+extern "C" __global__ void normal_view(const __grid_constant__ Pass pass, const __grid_constant__ NoParameters parameters) {
+    int2 at = thread_texel();
+    if (!covers(pass.destination, at)) return;
+    float4 normal = load_normal(pass, at.x, at.y);
+    float alpha = load(pass.source, at.x, at.y).w;
+    if (normal.x == 0.0f && normal.y == 0.0f && normal.z == 0.0f) {
+        store(pass.destination, at, make_float4(0.0f, 0.0f, 0.0f, alpha));
+    } else {
+        store(pass.destination, at, make_float4(shown(normal.x), shown(normal.y), shown(normal.z), alpha));
+    }
+}
