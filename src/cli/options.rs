@@ -170,12 +170,7 @@ pub struct ViewOptions {
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "What is shown")]
     pub kernels: Option<Vec<String>>,
     /// The effects, their order and their parameters as a preset has them: its name, or a TOML file.
-    #[arg(
-        long,
-        value_name = "NAME|FILE",
-        conflicts_with = "kernels",
-        help_heading = "What is shown"
-    )]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What is shown")]
     pub preset: Option<String>,
     /// Set a parameter of an effect, or lut.file to a colour table (.cube); may be given again for another. docs/kernels.md has
     /// their ranges.

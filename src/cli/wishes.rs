@@ -27,7 +27,17 @@ impl Wishes {
     /// A file or folder that is not there, or cannot be one.
     pub fn new(options: &ViewOptions) -> anyhow::Result<Self> {
         let default = || DEFAULT_KERNELS.split(',').map(str::to_owned).collect();
-        let user = UserFiles::new(&options.kernel, &options.kernels.clone().unwrap_or_else(default))?;
+        let kernels = match (&options.kernels, &options.preset) {
+            (None, Some(_)) => Vec::new(),
+            (given, _) => given.clone().unwrap_or_else(default),
+        };
+        let user = UserFiles::new(&options.kernel, &kernels)?;
+        if options.preset.is_some() && !user.names.is_empty() {
+            let names = user.names.join(",");
+            return Err(usage(format!(
+                "--kernels {names} and --preset both say what is on: with a preset, --kernels takes folders alone"
+            )));
+        }
         let is_open = options.kernels.is_none() && options.preset.is_none();
         let stems = options
             .kernel

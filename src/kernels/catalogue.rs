@@ -244,7 +244,8 @@ mod tests {
     #[test]
     fn another_effect_moves_no_index() {
         let edge = Effect {
-            name: "edge".into(),
+            // The first of its stage.
+            name: "aa".into(),
             key: None,
             stage: Stage::Denoise,
             ..Effect::clone(catalogue().by_name("bloom").expect("known"))

@@ -383,7 +383,8 @@ mod tests {
         assert_eq!(chain.parameters(index).len(), 16);
         // A new effect is off, and stands by its stage.
         let edge = Effect {
-            name: "edge".into(),
+            // The first of its stage.
+            name: "aa".into(),
             key: None,
             stage: crate::kernels::Stage::Denoise,
             id: super::super::EffectId::next(),
@@ -393,13 +394,13 @@ mod tests {
         chain.adopt(Arc::new(next));
         assert_eq!((chain.order()[0], chain.is_enabled(edge)), (edge, false));
         chain.toggle(edge);
-        assert_eq!(chain.enabled_names(), ["edge", "bloom", "vignette"]);
+        assert_eq!(chain.enabled_names(), ["aa", "bloom", "vignette"]);
         assert_eq!(
-            chain.only(|effect| effect.name != "edge").enabled_names(),
+            chain.only(|effect| effect.name != "aa").enabled_names(),
             ["bloom", "vignette"]
         );
         chain.solo(edge);
-        assert!(chain.only(|effect| effect.name != "edge").active().is_empty());
+        assert!(chain.only(|effect| effect.name != "aa").active().is_empty());
     }
 
     #[test]
