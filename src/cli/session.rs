@@ -11,7 +11,7 @@ use ash::vk;
 use glam::Vec2;
 
 use crate::app::{Action, Flow, HeldKeys, Input, Session};
-use crate::kernels::{Chain, Plan, catalogue};
+use crate::kernels::{Chain, Plan, Provided, catalogue};
 use crate::renderer::{Rendered, Renderer, View};
 use crate::scene::{self, CameraControl, CameraMove, SceneFrame};
 use crate::timing::table::summary_table;
@@ -267,17 +267,22 @@ impl ViewSession {
 
 /// The chain's launches over the renderer's scene. What cannot run over it is named.
 fn plan_of(chain: &Chain, renderer: &Renderer) -> Plan {
-    if renderer.has_guides() {
-        return chain.plan();
-    }
+    let transforms = renderer.transforms();
+    let provided = Provided {
+        guides: renderer.has_guides(),
+        transforms: transforms.is_ok(),
+    };
     for effect in chain.active() {
         let effect = &chain.catalogue().effects()[effect];
-        if !effect.guides.is_empty() {
+        if let (true, Err(reason)) = (effect.transforms(), &transforms) {
+            tracing::warn!("{} does not run: the effect {reason}", effect.name);
+        }
+        if !provided.guides && !effect.guides.is_empty() {
             let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
             tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
         }
     }
-    chain.plan_without_guides()
+    chain.plan_with(provided)
 }
 
 /// Writes the whole file or none of it.

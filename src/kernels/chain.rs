@@ -2,7 +2,7 @@
 
 use super::catalogue::{Catalogue, UnknownEffect};
 use super::parameter::ParameterError;
-use super::plan::Plan;
+use super::plan::{Plan, Provided};
 use super::table::{Table, TableError, TableFormat};
 use std::path::Path;
 use std::sync::Arc;
@@ -217,12 +217,23 @@ impl Chain {
 
     /// The launches of this chain, over a scene that has guides.
     pub fn plan(&self) -> Plan {
-        Plan::new(self, true)
+        Plan::new(self, Provided::ALL)
     }
 
     /// The launches of this chain over a scene without guides: effects that need them are left out.
     pub fn plan_without_guides(&self) -> Plan {
-        Plan::new(self, false)
+        Plan::new(
+            self,
+            Provided {
+                guides: false,
+                ..Provided::ALL
+            },
+        )
+    }
+
+    /// The launches of this chain without the effects that need what is not there.
+    pub fn plan_with(&self, provided: Provided) -> Plan {
+        Plan::new(self, provided)
     }
 
     fn locate_table(&self, setting: &str) -> Result<(usize, TableFormat), SettingError> {

@@ -9,6 +9,7 @@ mod compare;
 mod cube;
 mod effect;
 mod front_matter;
+mod grid;
 mod images;
 mod memory;
 mod parameter;
@@ -26,11 +27,12 @@ pub use effect::{
     Stage, TexelFormat, Tolerance,
 };
 pub use front_matter::{FrontMatterError, parse};
+pub use grid::{Grid, GridKind, Transform, padded};
 pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
-pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use plan::{BufferId, Domain, FrameExtents, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, Provided, State};
 pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;
 

@@ -4,6 +4,7 @@ use super::chain::Chain;
 use super::effect::{
     BufferDescription, BufferSize, Effect, Guide, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
 };
+use super::grid::{Grid, Transform};
 use super::table::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,6 +66,23 @@ pub struct Launch {
     pub state: Option<usize>,
     /// The effect's parameter struct; never empty.
     pub parameters: Vec<u8>,
+}
+
+/// What there is for a chain to run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provided {
+    /// The scene writes guides.
+    pub guides: bool,
+    /// Fourier transforms can be run.
+    pub transforms: bool,
+}
+
+impl Provided {
+    /// Everything.
+    pub const ALL: Self = Self {
+        guides: true,
+        transforms: true,
+    };
 }
 
 /// The extents of a frame, texels.
@@ -199,12 +217,15 @@ impl Step {
 }
 
 impl Plan {
-    /// Without guides, effects that need them do not run.
-    pub(super) fn new(chain: &Chain, has_guides: bool) -> Self {
+    /// Effects that need what is not there do not run.
+    pub(super) fn new(chain: &Chain, provided: Provided) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let catalogue = chain.catalogue();
         let mut active = chain.active();
-        active.retain(|effect| has_guides || catalogue.effects()[*effect].guides.is_empty());
+        active.retain(|effect| {
+            let effect = &catalogue.effects()[*effect];
+            (provided.guides || effect.guides.is_empty()) && (provided.transforms || !effect.transforms())
+        });
         if active.is_empty() {
             active.push(catalogue.index_of("copy").expect("copy comes with the program"));
         }
@@ -396,13 +417,38 @@ impl Plan {
         }
     }
 
+    /// The grid that a buffer is, and the extent that it is made for.
+    fn grid_of(&self, buffer: BufferId, extents: FrameExtents) -> Option<(Grid, [u32; 2])> {
+        match buffer {
+            BufferId::Scratch(index) => {
+                let OwnBuffer { size, domain } = self.buffers[index];
+                Some((size.grid?, extents.of(domain)))
+            }
+            // Grids are not kept.
+            BufferId::Kept(_) | BufferId::Table(_) => None,
+        }
+    }
+
+    /// What a launch transforms, if it runs no kernel: the real grid's extent, and its planes.
+    pub fn transform_of(&self, launch: &Launch, extents: FrameExtents) -> Option<(Transform, [u32; 2], u32)> {
+        let transform = launch.description().transform?;
+        let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
+        Some((transform, grid.extent(given), grid.planes))
+    }
+
     /// Threads of a launch in x and y.
     pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
-        let image = launch.destination.or(launch.sources[0]);
+        let extent = |image: Option<ImageId>| image.map(|image| self.extent_of(image, extents));
+        let grid = || {
+            let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
+            Some(grid.elements(given))
+        };
         launch
             .description()
             .threads
-            .or(image.map(|image| self.extent_of(image, extents)))
+            .or_else(|| extent(launch.destination))
+            .or_else(grid)
+            .or_else(|| extent(launch.sources[0]))
             .unwrap_or([1, 1])
     }
 

@@ -249,6 +249,14 @@ impl Renderer {
         self.scene.writes_guides()
     }
 
+    /// Whether the processor can run effects that compute by Fourier transforms; if not, what is missing.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn transforms(&self) -> Result<(), String> {
+        self.processor.transforms()
+    }
+
     /// The name of the scene.
     pub fn scene_name(&self) -> &'static str {
         self.scene.name()

@@ -4,6 +4,7 @@
 mod bloom;
 mod chromatic_aberration;
 mod exposure;
+mod fft_bloom;
 mod fluid;
 mod gaussian;
 mod host_images;
@@ -16,6 +17,7 @@ mod sobel;
 #[cfg(test)]
 mod test_images;
 mod tonemap;
+mod transform;
 mod vignette;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
@@ -172,6 +174,10 @@ pub fn of(entry: &str) -> Option<Reference> {
         "reaction_diffusion_step" => Reference::Light(reaction_diffusion::step),
         "reaction_diffusion_relief" => Reference::Light(reaction_diffusion::relief),
         "reaction_diffusion_composite" => Reference::Light(reaction_diffusion::composite),
+        "fft_bloom_bright" => Reference::Whole(fft_bloom::bright),
+        "fft_bloom_glare" => Reference::Whole(fft_bloom::glare),
+        "fft_bloom_multiply" => Reference::Whole(fft_bloom::multiply),
+        "fft_bloom_composite" => Reference::Light(fft_bloom::composite),
         "fluid_curl" => Reference::Light(fluid::curl),
         "fluid_force" => Reference::Light(fluid::force),
         "fluid_advect" => Reference::Light(fluid::advect),
