@@ -15,6 +15,9 @@ const MOST_PLANES: u32 = 16;
 /// What is written behind a name to mean the previous frame's.
 const PREVIOUS: &str = ".previous";
 
+/// The passes, the kept images and the buffers.
+type Finished = (Vec<PassDescription>, Vec<ImageShape>, Vec<BufferDescription>);
+
 /// A pass as it is written.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -247,7 +250,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The passes, the kept images and the buffers.
-    pub fn finish(self) -> Result<(Vec<PassDescription>, Vec<ImageShape>, Vec<BufferDescription>), String> {
+    pub fn finish(self) -> Result<Finished, String> {
         if self.passes.is_empty() {
             return Err("expected at least one pass".into());
         }
