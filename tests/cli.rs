@@ -68,6 +68,13 @@ fn unknown_names_are_answered_with_the_known_ones() {
         ),
         ("bloom.intensity=much", &["EFFECT.PARAMETER=NUMBER"]),
         ("bloom.intensity=NaN", &["EFFECT.PARAMETER=NUMBER"]),
+        (
+            "lut.file=no/such.cube",
+            &[
+                "--set lut.file=no/such.cube",
+                "no/such.cube: cannot be read as a colour table (.cube)",
+            ],
+        ),
         ("intensity=1", &["EFFECT.PARAMETER"]),
         ("blom.intensity=1", &["blom", "bloom"]),
         ("bloom.itensity=1", &["itensity", "intensity", "threshold"]),

@@ -2,6 +2,7 @@
 
 use half::f16;
 
+use crate::cuda::find_cufft;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::kernels::{
     BrokenPixels, Chain, Effect, FrameExtents, Mismatch, Plan, TestGuides, catalogue, compare, random_image,
@@ -41,6 +42,15 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
             "the host runs the references themselves: there is nothing to compare".into(),
         ));
     };
+    let mut untested = Vec::new();
+    if let Err(missing) = find_cufft() {
+        effects.retain(|effect| {
+            if effect.transforms() {
+                untested.push(format!("{:<21} is not tested: it {missing}", effect.name));
+            }
+            !effect.transforms()
+        });
+    }
     let mut once = CudaOnce::new(driver, cuda)?;
     let mut worst = vec![0; effects.len()];
     let (mut failures, mut runs) = (Vec::new(), 0);
@@ -90,6 +100,7 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
         })
         .collect();
     let has_failed = !failures.is_empty();
+    lines.append(&mut untested);
     lines.append(&mut failures);
     let text = format!("{runs} comparisons with the references\n{}", lines.join("\n"));
     Ok(if has_failed { Failed(text) } else { Passed(text) })

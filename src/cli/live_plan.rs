@@ -17,9 +17,12 @@ pub(crate) fn plan_of(chain: &Chain, live: &LiveKernels, renderer: &Renderer) ->
         }
     }
     let chain = &chain.only(|effect| live.can_run(effect));
-    let given = renderer.given();
+    let (given, transforms) = (renderer.given(), renderer.transforms());
     for effect in chain.active() {
         let effect = &chain.catalogue().effects()[effect];
+        if let (true, Err(reason)) = (effect.transforms(), &transforms) {
+            tracing::warn!("{} does not run: the effect {reason}", effect.name);
+        }
         if !given.guides && !effect.guides.is_empty() {
             let (name, guides, scene) = (&effect.name, &effect.guides, renderer.scene_name());
             tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");

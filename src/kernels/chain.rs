@@ -298,6 +298,7 @@ impl Chain {
         self.plan_over(Given {
             guides: true,
             scaled: false,
+            transforms: true,
         })
     }
 

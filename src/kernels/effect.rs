@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::grid::{Grid, Transform};
 use super::parameter::{Parameter, ParameterError, offset};
 use super::table::TableFormat;
 
@@ -93,6 +94,8 @@ pub struct PassDescription {
     pub block: [u32; 2],
     /// Handed to the kernel: tells passes of one entry apart.
     pub index: u32,
+    /// It runs no kernel: it transforms the grid in its first buffer into the one in its second.
+    pub transform: Option<Transform>,
 }
 
 /// An image as a pass names it.
@@ -171,13 +174,16 @@ pub struct BufferSize {
     pub fixed: u64,
     /// For each texel of what the effect is given.
     pub per_texel: u64,
+    /// What it holds instead.
+    pub grid: Option<Grid>,
 }
 
 impl BufferSize {
     /// For an effect that is given images of that extent. At least 1.
     pub fn bytes(self, extent: [u32; 2]) -> u64 {
         let texels = u64::from(extent[0]) * u64::from(extent[1]);
-        (self.fixed + self.per_texel * texels).max(1)
+        let grid = self.grid.map_or(0, |grid| grid.bytes(extent));
+        (self.fixed + self.per_texel * texels + grid).max(1)
     }
 }
 
@@ -311,6 +317,11 @@ impl Effect {
         self.buffers
             .iter()
             .find_map(|buffer| Some((buffer.name.as_str(), buffer.table?)))
+    }
+
+    /// A pass of it is a Fourier transform.
+    pub fn transforms(&self) -> bool {
+        self.passes.iter().any(|pass| pass.transform.is_some())
     }
 
     fn parameter_index(&self, name: &str) -> Result<usize, ParameterError> {

@@ -156,6 +156,7 @@ fn check_parameter(parameter: &Parameter) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::kernels::effect::{ImageShape, PassImage, TexelFormat};
+    use crate::kernels::{TableFormat, Transform};
 
     const GOOD: &str = "/*---
 title = \"T\"
@@ -223,5 +224,53 @@ block = [32, 8]
         assert!(message("block = [32, 8]", "block = [64, 32]").contains("1 to 1024 threads"));
         assert!(message("t_one", "one").contains("starts with \"t\""));
         assert!(message("/*---", "/*").contains("expected front matter"));
+    }
+
+    #[test]
+    fn tables_grids_and_transforms_are_described_and_say_what_they_expect() {
+        let with = |buffers: &str, pass: &str| {
+            let more = format!("{buffers}[[passes]]\nentry = \"t_more\"\n{pass}\n[[passes]]");
+            parse("t", &GOOD.replacen("[[passes]]", &more, 1))
+        };
+        let refused = |buffers: &str, pass: &str| with(buffers, pass).expect_err("is refused").to_string();
+        let grids = "[[buffers]]\nname = \"g\"\ngrid = \"real\"\nplanes = 3\ndivisor = 2\n\
+                     [[buffers]]\nname = \"s\"\ngrid = \"spectrum\"\nplanes = 3\ndivisor = 2\n";
+        let effect = with(grids, "transform = \"r2c\"\nbuffers = [\"g\", \"s\"]").expect("parses");
+        assert_eq!(effect.passes[0].transform, Some(Transform::R2c));
+        assert!(effect.transforms());
+        // 17x9 halved is 9x5, padded 20x10.
+        let bytes = [0, 1].map(|buffer: usize| effect.buffers[buffer].size.bytes([17, 9]));
+        assert_eq!(bytes, [3 * 20 * 10 * 4, 3 * 11 * 10 * 8]);
+
+        let turned = refused(grids, "transform = \"r2c\"\nbuffers = [\"s\", \"g\"]");
+        assert!(
+            turned.contains("a grid of kind Real, then one of kind Spectrum"),
+            "{turned}"
+        );
+        let other = refused(
+            &grids.replacen("planes = 3", "planes = 2", 1),
+            "transform = \"c2r\"\nbuffers = [\"s\", \"g\"]",
+        );
+        assert!(other.contains("as many planes and the same divisor"), "{other}");
+        let sourced = refused(
+            grids,
+            "transform = \"r2c\"\nbuffers = [\"g\", \"s\"]\nsource = \"input\"",
+        );
+        assert!(sourced.contains("two `buffers` alone"), "{sourced}");
+        assert!(refused(grids, "source = \"input\"\nbuffers = [\"g\"]").contains("expected a `block`"));
+        assert!(refused(&grids.replacen("planes = 3", "planes = 17", 1), "").contains("1 to 16 `planes`"));
+        let sized = refused(&grids.replacen("planes = 3", "bytes = 3", 1), "");
+        assert!(sized.contains("a grid has its own size"), "{sized}");
+
+        let table = "[[buffers]]\nname = \"f\"\ntable = \"cube\"\n";
+        let pass = "source = \"input\"\nbuffers = [\"f\"]\nblock = [8, 8]\ndestination = \"more\"";
+        assert_eq!(
+            with(table, pass).expect("parses").table(),
+            Some(("f", TableFormat::Cube))
+        );
+        let two = format!("{table}{}", table.replace("\"f\"", "\"other\""));
+        assert!(refused(&two, pass).contains("at most one `table`"));
+        assert!(refused(&format!("{table}keeps = true\n"), pass).contains("a table is its file's content"));
+        assert!(refused(&table.replace("cube", "csv"), pass).contains("unknown variant `csv`"));
     }
 }

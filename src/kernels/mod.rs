@@ -9,6 +9,7 @@ mod compare;
 mod cube;
 mod effect;
 mod front_matter;
+mod grid;
 mod images;
 mod memory;
 pub(crate) mod nearest;
@@ -28,6 +29,7 @@ pub use effect::{
     Stage, TexelFormat, Tolerance,
 };
 pub use front_matter::{FrontMatterError, parse};
+pub use grid::{Grid, GridKind, Transform, padded};
 pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};

@@ -4,6 +4,7 @@ use super::chain::Chain;
 use super::effect::{
     BufferDescription, BufferSize, Effect, Guide, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
 };
+use super::grid::{Grid, Transform};
 use super::table::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -155,6 +156,8 @@ pub struct Given {
     /// The scene is smaller than what is shown. Effects that read guides run before the one that upscales; where none is on that
     /// does, the hidden effect `enlarge` runs in the place of `easu`.
     pub scaled: bool,
+    /// Fourier transforms can be computed. Where not, effects that need them do not run.
+    pub transforms: bool,
 }
 
 /// The launches of a chain, in order.
@@ -401,13 +404,38 @@ impl Plan {
         }
     }
 
+    /// The grid that a buffer is, and the extent that it is made for.
+    fn grid_of(&self, buffer: BufferId, extents: FrameExtents) -> Option<(Grid, [u32; 2])> {
+        match buffer {
+            BufferId::Scratch(index) => {
+                let OwnBuffer { size, domain } = self.buffers[index];
+                Some((size.grid?, extents.of(domain)))
+            }
+            // Grids are not kept.
+            BufferId::Kept(_) | BufferId::Table(_) => None,
+        }
+    }
+
+    /// What a launch transforms, if it runs no kernel: the real grid's extent, and its planes.
+    pub fn transform_of(&self, launch: &Launch, extents: FrameExtents) -> Option<(Transform, [u32; 2], u32)> {
+        let transform = launch.description().transform?;
+        let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
+        Some((transform, grid.extent(given), grid.planes))
+    }
+
     /// Threads of a launch in x and y.
     pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
-        let image = launch.destination.or(launch.sources[0]);
+        let extent = |image: Option<ImageId>| image.map(|image| self.extent_of(image, extents));
+        let grid = || {
+            let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
+            Some(grid.elements(given))
+        };
         launch
             .description()
             .threads
-            .or(image.map(|image| self.extent_of(image, extents)))
+            .or_else(|| extent(launch.destination))
+            .or_else(grid)
+            .or_else(|| extent(launch.sources[0]))
             .unwrap_or([1, 1])
     }
 
@@ -427,9 +455,10 @@ impl Plan {
 fn active(chain: &Chain, given: Given) -> Vec<usize> {
     let catalogue = chain.catalogue();
     let reads_guides = |effect: &usize| !catalogue.effects()[*effect].guides.is_empty();
+    let transforms = |effect: &usize| catalogue.effects()[*effect].transforms();
     let hidden = |name: &str| catalogue.index_of(name).expect("it comes with the program");
     let mut active = chain.active();
-    active.retain(|effect| given.guides || !reads_guides(effect));
+    active.retain(|effect| (given.guides || !reads_guides(effect)) && (given.transforms || !transforms(effect)));
     if given.scaled {
         let upscales = |effect: &usize| catalogue.effects()[*effect].upscales;
         if !active.iter().any(upscales) {

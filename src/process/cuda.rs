@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ash::vk;
 
 use crate::cuda::{
-    CudaContext, CudaDevice, CudaStream, Driver, Event, Function, ResultExt, Stamps, copy_bandwidth, is_idle,
+    CudaContext, CudaDevice, CudaStream, Driver, Event, Function, ResultExt, Stamps, copy_bandwidth, find_cufft,
+    is_idle,
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
@@ -290,6 +291,10 @@ impl Processor for CudaProcessor {
             chain_ms: stamps.map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),
             kernels,
         }
+    }
+
+    fn transforms(&self) -> Result<(), String> {
+        find_cufft().map_err(|error| error.to_string())
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, ImageViews};
+use std::collections::HashMap;
+
+use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, Fft, ImageViews, find_cufft};
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{
     Buffer, BufferId, ChainMemory, FrameExtents, Image, ImageId, Launch, Memory, Pass, Plan, Table, TexelFormat,
+    Transform,
 };
 
 use super::Error;
@@ -14,6 +17,8 @@ use super::cuda_kernels::{KernelLoader, LoadedEffect};
 /// Runs plans, one frame after the other on one stream.
 pub(super) struct CudaChain {
     memory: ChainMemory<CudaMemory>,
+    /// Every transform that was ever needed at these extents.
+    ffts: HashMap<FftKey, Fft>,
     /// Of the plan that was prepared for.
     loaded: Loaded,
     /// The plan.
@@ -22,6 +27,9 @@ pub(super) struct CudaChain {
     loader: Arc<KernelLoader>,
     stream: Arc<CudaStream>,
 }
+
+/// What is transformed how: direction, extent, planes.
+type FftKey = (Transform, [u32; 2], u32);
 
 /// What the launches of a frame run and read: kept until it has retired.
 pub(super) type Loaded = Arc<LoadedPlan>;
@@ -84,6 +92,7 @@ impl CudaChain {
     pub fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>, is_poisoned: bool) -> Self {
         Self {
             memory: ChainMemory::default(),
+            ffts: HashMap::new(),
             loaded: Loaded::default(),
             plan_id: None,
             allocator: CudaMemory {
@@ -111,6 +120,7 @@ impl CudaChain {
             self.plan_id = Some(plan.id);
         }
         self.memory.prepare(plan, extents, &mut self.allocator)?;
+        self.prepare_ffts(plan, extents)?;
         Ok(Arc::clone(&self.loaded))
     }
 
@@ -129,9 +139,46 @@ impl CudaChain {
                 buffer.fill(&self.stream, 0)?;
             }
         }
+        if let Some(key) = plan.transform_of(item, extents) {
+            return self.transform(item, key);
+        }
         let pass = self.pass(item, views, frame);
         let (threads, block) = (plan.threads_of(item, extents), item.description().block);
         self.loaded.effects[number].launch(&self.stream, item.pass, threads, block, (&pass, &item.parameters))
+    }
+
+    /// Makes the transforms that the plan needs and that were not made before.
+    fn prepare_ffts(&mut self, plan: &Plan, extents: FrameExtents) -> Result<(), Error> {
+        for launch in &plan.launches {
+            let Some(key) = plan
+                .transform_of(launch, extents)
+                .filter(|key| !self.ffts.contains_key(key))
+            else {
+                continue;
+            };
+            find_cufft().map_err(|error| Error::Effect {
+                effect: launch.of.name.clone(),
+                reason: error.to_string(),
+            })?;
+            let (transform, extent, planes) = key;
+            let fft = Fft::new(
+                &self.allocator.context,
+                &self.stream,
+                transform == Transform::R2c,
+                extent,
+                planes,
+            )?;
+            self.ffts.insert(key, fft);
+        }
+        Ok(())
+    }
+
+    fn transform(&self, item: &Launch, key: FftKey) -> Result<(), Error> {
+        let buffer = |place: usize| item.buffers[place].and_then(|id| self.memory.buffer(id));
+        if let (Some(fft), Some(from), Some(to)) = (self.ffts.get(&key), buffer(0), buffer(1)) {
+            fft.run(from, to)?;
+        }
+        Ok(())
     }
 
     /// All launches of the frame are enqueued.
@@ -141,11 +188,13 @@ impl CudaChain {
 
     /// Frees all images and buffers. The stream is idle.
     pub fn clear(&mut self) {
+        self.ffts.clear();
         self.memory = ChainMemory::default();
     }
 
     /// What a kernel without end still uses is left to the driver.
     pub fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.ffts));
         std::mem::forget(std::mem::take(&mut self.memory));
         std::mem::forget(std::mem::take(&mut self.loaded));
         self.loader.abandon();

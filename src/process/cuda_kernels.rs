@@ -21,7 +21,8 @@ pub struct KernelLoader {
 
 /// The functions of an effect's passes. Kept as long as a frame may run them.
 pub struct LoadedEffect {
-    functions: Vec<Function>,
+    /// By pass; none of those that run no kernel.
+    functions: Vec<Option<Function>>,
 }
 
 impl KernelLoader {
@@ -54,7 +55,10 @@ impl KernelLoader {
                 });
             }
         };
-        let functions = effect.passes.iter().map(|pass| module.function(&pass.entry));
+        let functions = effect.passes.iter().map(|pass| match pass.transform {
+            Some(_) => Ok(None),
+            None => module.function(&pass.entry).map(Some),
+        });
         let loaded = Arc::new(LoadedEffect {
             functions: functions.collect::<Result<_, _>>()?,
         });
@@ -130,10 +134,13 @@ impl LoadedEffect {
         arguments: (&Pass, &[u8]),
     ) -> Result<(), Error> {
         let (pass, parameters) = arguments;
+        let Some(function) = &self.functions[index] else {
+            return Ok(());
+        };
         let arguments = [bytemuck::bytes_of(pass), parameters];
         // SAFETY: `Pass` and the parameter struct are laid out as the kernel has them, which the layout tests keep; the
         // images and buffers they name are dropped when the stream has ended.
-        unsafe { launch(stream, &self.functions[index], threads, block, &arguments) }?;
+        unsafe { launch(stream, function, threads, block, &arguments) }?;
         Ok(())
     }
 }

@@ -39,6 +39,9 @@ pub enum Error {
     /// A CUDA call failed: the driver refused, or a kernel faulted.
     #[error(transparent)]
     Cuda(#[from] crate::cuda::Error),
+    /// A Fourier transform failed.
+    #[error(transparent)]
+    Fft(#[from] crate::cuda::FftError),
     /// An effect that cannot run here.
     #[error("the effect `{effect}` {reason}")]
     Effect {
@@ -226,6 +229,14 @@ pub trait Processor {
 
     /// When the chain of the slot's frame ran. The frame has retired.
     fn times(&mut self, slot: usize) -> ChainTimes;
+
+    /// Whether effects that compute by Fourier transforms can run; if not, what is missing and how to get it.
+    ///
+    /// # Errors
+    /// They cannot.
+    fn transforms(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Who loads kernels, where they are loaded: another thread may have it do so before a frame needs them.
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>>;

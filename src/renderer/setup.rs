@@ -257,12 +257,21 @@ impl Renderer {
         Given {
             guides: self.scene.writes_guides(),
             scaled: self.settings.render_scale < 1.0,
+            transforms: self.transforms().is_ok(),
         }
     }
 
     /// The scene's extent, texels: at least 1x1.
     pub fn scene_extent(&self) -> vk::Extent2D {
         scaled(self.extent, self.settings.render_scale)
+    }
+
+    /// Whether the processor can run effects that compute by Fourier transforms; if not, what is missing.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn transforms(&self) -> Result<(), String> {
+        self.processor.transforms()
     }
 
     /// The name of the scene.

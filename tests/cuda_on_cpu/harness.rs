@@ -2,7 +2,7 @@
 
 use half::f16;
 use handover::kernels::reference::FrameParameters;
-use handover::kernels::{BufferId, Effect, FrameExtents, Guide, ImageId, KeptId, Plan, State, TestGuides};
+use handover::kernels::{BufferId, Effect, FrameExtents, Guide, ImageId, KeptId, Plan, State, TestGuides, Transform};
 use rayon::prelude::*;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -166,7 +166,12 @@ impl Program {
         for launch in &job.plan.launches {
             let description = launch.description();
             let [chunk, first] = self.first_kernel[job.unit];
-            [chunk, first + launch.pass].into_iter().for_each(&mut number);
+            let transform = job.plan.transform_of(launch, job.extents);
+            match transform {
+                Some((Transform::R2c, ..)) => [usize::MAX, 0].into_iter().for_each(&mut number),
+                Some((Transform::C2r, ..)) => [usize::MAX, 1].into_iter().for_each(&mut number),
+                None => [chunk, first + launch.pass].into_iter().for_each(&mut number),
+            }
             for image in launch.sources.into_iter().chain([launch.destination]) {
                 number(image.map_or(usize::MAX, |image| places.image(image, kept_frames)));
             }
@@ -175,7 +180,8 @@ impl Program {
             }
             number(launch.zeroes.len());
             launch.zeroes.iter().copied().for_each(&mut number);
-            let threads = job.plan.threads_of(launch, job.extents);
+            // Of a transform the real grid's extent.
+            let threads = transform.map_or(job.plan.threads_of(launch, job.extents), |(_, extent, _)| extent);
             threads
                 .into_iter()
                 .chain(description.block)
@@ -273,6 +279,11 @@ fn chunk_source(folder: &Path, chunk: usize, first: usize, units: &[Unit], place
         writeln!(source, "namespace unit_{index} {{\n#include \"{}\"\n}}", file.display()).expect("a string");
         let parameters = parameter_struct(unit.effect);
         for pass in &unit.effect.passes {
+            if pass.transform.is_some() {
+                table.push_str("nullptr,\n");
+                count += 1;
+                continue;
+            }
             let entry = format!("unit_{index}::{}", pass.entry);
             let scope = match parameters.as_str() {
                 "NoParameters" => String::new(),

@@ -4,6 +4,7 @@
 
 #include "handover.cuh"
 
+#include <complex>
 #include <vector>
 
 // The kernels by chunk: a function for each that takes a Pass and a parameter struct.
@@ -28,6 +29,54 @@ static float real() {
 
 // Images given in each frame: the scene and its guides.
 constexpr unsigned given = 5;
+
+// Fourier transforms of all planes by the definition, along rows and then along columns.
+static void transform(bool forth, unsigned width, unsigned height, const Buffer& from, const Buffer& to) {
+    using Complex = std::complex<double>;
+    unsigned columns = width / 2 + 1;
+    auto turns = [&](unsigned length) {
+        std::vector<Complex> roots(length);
+        for (unsigned i = 0; i < length; ++i)
+            roots[i] = std::polar(1.0, (forth ? -2.0 : 2.0) * 3.14159265358979323846 * i / length);
+        return roots;
+    };
+    std::vector<Complex> across = turns(width), down = turns(height), lines(size_t(columns) * height);
+    size_t planes = (forth ? from : to).size / (sizeof(float) * width * height);
+    for (size_t plane = 0; plane < planes; ++plane) {
+        float* real = elements<float>(forth ? from : to) + plane * width * height;
+        float2* spectrum = elements<float2>(forth ? to : from) + plane * columns * height;
+        for (unsigned y = 0; y < height; ++y)
+            for (unsigned k = 0; k < columns; ++k) {
+                Complex sum = 0;
+                if (forth)
+                    for (unsigned x = 0; x < width; ++x) sum += double(real[y * width + x]) * across[k * x % width];
+                else
+                    for (unsigned l = 0; l < height; ++l) {
+                        float2 value = spectrum[l * columns + k];
+                        sum += Complex(value.x, value.y) * down[l * y % height];
+                    }
+                lines[y * columns + k] = sum;
+            }
+        if (forth)
+            for (unsigned l = 0; l < height; ++l)
+                for (unsigned k = 0; k < columns; ++k) {
+                    Complex sum = 0;
+                    for (unsigned y = 0; y < height; ++y) sum += lines[y * columns + k] * down[l * y % height];
+                    spectrum[l * columns + k] = {float(sum.real()), float(sum.imag())};
+                }
+        else
+            for (unsigned y = 0; y < height; ++y)
+                for (unsigned x = 0; x < width; ++x) {
+                    double sum = 0;
+                    for (unsigned k = 0; k < width; ++k) {
+                        // The other half of a real grid's spectrum is the conjugate of this one.
+                        Complex value = k < columns ? lines[y * columns + k] : std::conj(lines[y * columns + width - k]);
+                        sum += (value * across[k * x % width]).real();
+                    }
+                    real[y * width + x] = float(sum);
+                }
+    }
+}
 
 int main() {
     unsigned image_count;
@@ -67,7 +116,8 @@ int main() {
                 *at = real();
             for (unsigned launches = number(); launches > 0; --launches) {
                 Pass pass = common;
-                Kernel kernel = chunks[number()][number()];
+                unsigned chunk = number(), place = number();
+                Kernel kernel = chunk == ~0u ? nullptr : chunks[chunk][place];
                 for (Image* image : {&pass.source, &pass.second, &pass.third, &pass.destination}) {
                     unsigned index = number();
                     if (index != ~0u) *image = images.at(index);
@@ -87,6 +137,10 @@ int main() {
                 // Aligned as a struct of floats and integers.
                 std::vector<unsigned> parameters(number() / 4);
                 read(parameters.data(), parameters.size() * 4);
+                if (!kernel) {
+                    transform(place == 0, width, height, pass.buffers[0], pass.buffers[1]);
+                    continue;
+                }
                 for (blockIdx.y = 0; blockIdx.y * blockDim.y < height; ++blockIdx.y)
                     for (blockIdx.x = 0; blockIdx.x * blockDim.x < width; ++blockIdx.x)
                         for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)

@@ -105,6 +105,7 @@ impl<'a> Measurement<'a> {
             Arc::new(chain.plan_over(Given {
                 guides: case.scene != NoScene::NAME,
                 scaled: false,
+                transforms: true,
             }))
         };
         Ok(Self {

@@ -5,12 +5,18 @@ use std::collections::HashMap;
 use super::super::effect::{
     BufferDescription, BufferSize, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
 };
+use super::super::grid::{Grid, GridKind, Transform};
 use super::super::table::TableFormat;
 
 /// Most launches that one pass is repeated for.
 const MOST_REPEATS: u32 = 256;
+/// Most planes of a grid.
+const MOST_PLANES: u32 = 16;
 /// What is written behind a name to mean the previous frame's.
 const PREVIOUS: &str = ".previous";
+
+/// The passes, the kept images and the buffers.
+type Finished = (Vec<PassDescription>, Vec<ImageShape>, Vec<BufferDescription>);
 
 /// A pass as it is written.
 #[derive(serde::Deserialize)]
@@ -28,17 +34,15 @@ pub(super) struct PassText {
     #[serde(default)]
     buffers: Vec<String>,
     threads: Option<[u32; 2]>,
-    #[serde(default = "usual_block")]
-    block: [u32; 2],
+    block: Option<[u32; 2]>,
     #[serde(default)]
     index: u32,
     repeat: Option<u32>,
+    transform: Option<Transform>,
 }
 
 /// A warp across, eight rows.
-fn usual_block() -> [u32; 2] {
-    [32, 8]
-}
+const USUAL_BLOCK: [u32; 2] = [32, 8];
 
 /// A buffer as it is written.
 #[derive(serde::Deserialize)]
@@ -54,6 +58,9 @@ pub(super) struct BufferText {
     #[serde(default)]
     keeps: bool,
     table: Option<TableFormat>,
+    grid: Option<GridKind>,
+    planes: Option<u32>,
+    divisor: Option<u32>,
 }
 
 /// Turns names into images and buffers. Images are written by one pass each, before they are read.
@@ -75,6 +82,8 @@ impl BufferText {
             return Err(format!("{place}: expected a name without a dot"));
         }
         let is_sized = self.bytes > 0 || self.bytes_per_texel > 0;
+        let grid = self.grid(is_sized).map_err(|message| format!("{place}: {message}"))?;
+        let is_sized = is_sized || grid.is_some();
         if self.table.is_some() && (is_sized || self.keeps || self.zeroed) {
             return Err(format!(
                 "{place}: a table is its file's content: expected neither `bytes`, `bytes_per_texel`, `keeps` nor `zeroed`"
@@ -96,11 +105,31 @@ impl BufferText {
             size: BufferSize {
                 fixed: self.bytes,
                 per_texel: self.bytes_per_texel,
+                grid,
             },
             zeroed: self.zeroed,
             keeps: self.keeps,
             table: self.table,
         })
+    }
+
+    fn grid(&self, is_sized: bool) -> Result<Option<Grid>, String> {
+        let Some(kind) = self.grid else {
+            return match (self.planes, self.divisor) {
+                (None, None) => Ok(None),
+                _ => Err("expected `planes` and `divisor` with a `grid` alone".into()),
+            };
+        };
+        if is_sized || self.keeps {
+            return Err("a grid has its own size: expected neither `bytes`, `bytes_per_texel` nor `keeps`".into());
+        }
+        let (planes, divisor) = (self.planes.unwrap_or(1), self.divisor.unwrap_or(1));
+        if !(1..=MOST_PLANES).contains(&planes) || divisor == 0 {
+            return Err(format!(
+                "expected 1 to {MOST_PLANES} `planes` and a `divisor` of at least 1, found {planes} and {divisor}"
+            ));
+        }
+        Ok(Some(Grid { kind, planes, divisor }))
     }
 }
 
@@ -128,8 +157,12 @@ impl<'a> Resolver<'a> {
         if !pass.entry.starts_with(effect) {
             return Err(format!("expected an entry that starts with {effect:?}"));
         }
-        if pass.block.contains(&0) || pass.block[0].saturating_mul(pass.block[1]) > 1024 {
-            return Err(format!("expected a block of 1 to 1024 threads, found {:?}", pass.block));
+        if let Some(transform) = pass.transform {
+            return self.transform(pass, transform, last);
+        }
+        let block = pass.block.unwrap_or(USUAL_BLOCK);
+        if block.contains(&0) || block[0].saturating_mul(block[1]) > 1024 {
+            return Err(format!("expected a block of 1 to 1024 threads, found {block:?}"));
         }
         if pass.threads.is_some_and(|threads| threads.contains(&0)) {
             return Err(format!("expected at least one of `threads`, found {:?}", pass.threads));
@@ -156,28 +189,71 @@ impl<'a> Resolver<'a> {
                 None if last => return Err("the last pass must write \"output\"".into()),
                 None => None,
             };
-            let label = if self.several {
-                format!("{effect}: {}", pass.entry[effect.len()..].trim_start_matches('_'))
-            } else {
-                effect.to_owned()
-            };
             self.passes.push(PassDescription {
                 entry: pass.entry.clone(),
-                label,
+                label: self.label(pass),
                 sources,
                 destination,
                 buffers,
                 threads: pass.threads,
-                block: pass.block,
+                block,
                 index: pass.index + index,
+                transform: None,
             });
             sources[0] = destination;
         }
         Ok(())
     }
 
+    fn label(&self, pass: &PassText) -> String {
+        let effect = self.effect;
+        match self.several {
+            true => format!("{effect}: {}", pass.entry[effect.len()..].trim_start_matches('_')),
+            false => effect.to_owned(),
+        }
+    }
+
+    /// A pass that runs no kernel.
+    fn transform(&mut self, pass: &PassText, transform: Transform, last: bool) -> Result<(), String> {
+        let images = [&pass.source, &pass.second, &pass.third, &pass.destination];
+        let others = images.into_iter().any(Option::is_some) || pass.repeat.is_some() || pass.block.is_some();
+        if last || others || pass.threads.is_some() {
+            return Err(
+                "a transform reads a grid and writes another: expected two `buffers` alone, and a pass behind it"
+                    .into(),
+            );
+        }
+        let buffers = self.pass_buffers(&pass.buffers)?;
+        let grid = |place: usize| buffers[place].and_then(|buffer| self.buffers[buffer.index].size.grid);
+        let (from, to) = match transform {
+            Transform::R2c => (GridKind::Real, GridKind::Spectrum),
+            Transform::C2r => (GridKind::Spectrum, GridKind::Real),
+        };
+        let fits = match (grid(0), grid(1)) {
+            (Some(first), Some(second)) => first.kind == from && second == Grid { kind: to, ..first },
+            _ => false,
+        };
+        if !fits || pass.buffers.len() != 2 {
+            return Err(format!(
+                "expected two `buffers`: a grid of kind {from:?}, then one of kind {to:?} with as many planes and the same divisor"
+            ));
+        }
+        self.passes.push(PassDescription {
+            entry: pass.entry.clone(),
+            label: self.label(pass),
+            sources: [None; 3],
+            destination: None,
+            buffers,
+            threads: None,
+            block: [1, 1],
+            index: 0,
+            transform: Some(transform),
+        });
+        Ok(())
+    }
+
     /// The passes, the kept images and the buffers.
-    pub fn finish(self) -> Result<(Vec<PassDescription>, Vec<ImageShape>, Vec<BufferDescription>), String> {
+    pub fn finish(self) -> Result<Finished, String> {
         if self.passes.is_empty() {
             return Err("expected at least one pass".into());
         }

@@ -22,6 +22,7 @@ mod easu;
 mod enlarge;
 mod exposure;
 mod false_colour;
+mod fft_bloom;
 mod film_grain;
 mod fluid;
 mod fxaa;
@@ -54,6 +55,7 @@ mod test_images;
 #[cfg(test)]
 mod test_picture;
 mod tonemap;
+mod transform;
 mod turbo;
 mod unsharp;
 mod vignette;
@@ -261,6 +263,10 @@ pub fn of(entry: &str) -> Option<Reference> {
         "reaction_diffusion_step" => Reference::Light(reaction_diffusion::step),
         "reaction_diffusion_relief" => Reference::Light(reaction_diffusion::relief),
         "reaction_diffusion_composite" => Reference::Light(reaction_diffusion::composite),
+        "fft_bloom_bright" => Reference::Whole(fft_bloom::bright),
+        "fft_bloom_glare" => Reference::Whole(fft_bloom::glare),
+        "fft_bloom_multiply" => Reference::Whole(fft_bloom::multiply),
+        "fft_bloom_composite" => Reference::Light(fft_bloom::composite),
         "fluid_curl" => Reference::Light(fluid::curl),
         "fluid_force" => Reference::Light(fluid::force),
         "fluid_advect" => Reference::Light(fluid::advect),

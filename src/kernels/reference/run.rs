@@ -2,9 +2,9 @@
 
 use super::host_images::{HostGuides, HostImages, MappedImage, TEXEL_SIZE};
 use super::host_memory::{HostBuffer, HostImage, HostMemory, HostScratch};
-use super::{FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light};
+use super::{FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, transform};
 use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, Plan};
-use crate::kernels::{ChainMemory, Guide};
+use crate::kernels::{ChainMemory, FrameExtents, Guide};
 use crate::timing::ToolRange;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -29,10 +29,14 @@ pub enum RunError {
 /// written if a kernel has no reference.
 pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Result<Vec<[Duration; 2]>, RunError> {
     let started = Instant::now();
-    let find = |launch: &Launch| {
-        super::of(launch.entry()).ok_or_else(|| RunError::MissingReference {
-            entry: launch.entry().to_owned(),
-        })
+    // A transform has none: it is the same for every effect.
+    let find = |launch: &Launch| match launch.description().transform {
+        Some(_) => Ok(None),
+        None => super::of(launch.entry())
+            .map(Some)
+            .ok_or_else(|| RunError::MissingReference {
+                entry: launch.entry().to_owned(),
+            }),
     };
     let references = plan.launches.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let HostScratch {
@@ -68,6 +72,11 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
     for (launch, reference) in plan.launches.iter().zip(references) {
         let _range = ToolRange::new(launch.label());
         let began = started.elapsed();
+        let Some(reference) = reference else {
+            run_transform(plan, launch, images.extents, memory);
+            times.push([began, started.elapsed()]);
+            continue;
+        };
         for index in &launch.zeroes {
             let buffer = memory.buffer_mut(BufferId::Scratch(*index));
             buffer.into_iter().for_each(|buffer| buffer.bytes_mut().fill(0));
@@ -173,6 +182,26 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
     }
     memory.end_frame();
     Ok(times)
+}
+
+/// A launch that runs no kernel.
+fn run_transform(plan: &Plan, launch: &Launch, extents: FrameExtents, memory: &mut ChainMemory<HostMemory>) {
+    let Some((transform, extent, _)) = plan.transform_of(launch, extents) else {
+        return;
+    };
+    // What is written is taken out meanwhile, since the other is read.
+    let [Some(from), Some(to), ..] = launch.buffers else {
+        return;
+    };
+    let Some(mut taken) = memory.buffer_mut(to).map(std::mem::take) else {
+        return;
+    };
+    if let Some(from) = memory.buffer(from) {
+        transform::run(transform, extent, from.bytes(), taken.bytes_mut());
+    }
+    if let Some(place) = memory.buffer_mut(to) {
+        *place = taken;
+    }
 }
 
 /// Where a launch writes.
