@@ -261,7 +261,8 @@ mod tests {
         };
         let (replaced, same) = more.with(later).expect("goes with the others");
         assert_eq!((same, replaced.effects().len()), (index, more.effects().len()));
-        assert_eq!(replaced.visible().last().map(|(last, _)| last), Some(index));
+        let place = |catalogue: &Catalogue| catalogue.order().iter().position(|other| *other == index);
+        assert!(place(&replaced) > place(&more));
         let taken = Effect {
             key: Some("3".into()),
             ..edge
