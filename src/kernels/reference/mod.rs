@@ -1,15 +1,19 @@
 //! Each effect on the CPU, written from its definition and not from its kernel: the oracle of the tests, and what runs
 //! the chain where there is no CUDA.
 
+mod atrous;
 mod bloom;
 mod chromatic_aberration;
 mod exposure;
 mod gaussian;
 mod host_images;
 mod host_memory;
+mod motion_blur;
+mod optical_flow;
 mod run;
 mod sharpen;
 mod sobel;
+mod svgf;
 mod taa;
 #[cfg(test)]
 mod test_images;
@@ -167,6 +171,22 @@ pub fn of(entry: &str) -> Option<Reference> {
         "tonemap" => Reference::Light(tonemap::row),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "atrous_demodulate" => Reference::Light(atrous::demodulate),
+        "atrous_filter" => Reference::Light(atrous::filter),
+        "atrous_remodulate" => Reference::Light(atrous::remodulate),
+        "motion_blur_part" => Reference::Light(motion_blur::part),
+        "motion_blur_tile" => Reference::Light(motion_blur::tile),
+        "motion_blur_neighborhood" => Reference::Light(motion_blur::neighborhood),
+        "motion_blur_reconstruct" => Reference::Light(motion_blur::reconstruct),
+        "optical_flow_brightness" => Reference::Light(optical_flow::brightness),
+        "optical_flow_reduce" => Reference::Light(optical_flow::reduce),
+        "optical_flow_gradient" => Reference::Light(optical_flow::gradient),
+        "optical_flow_coarsest" | "optical_flow_finer" => Reference::Light(optical_flow::track),
+        "optical_flow_show" => Reference::Light(optical_flow::show),
+        "svgf_accumulate" => Reference::Whole(svgf::accumulate),
+        "svgf_estimate" => Reference::Light(svgf::estimate),
+        "svgf_filter" => Reference::Light(svgf::filter),
+        "svgf_remodulate" => Reference::Light(atrous::remodulate),
         "taa_resolve" => Reference::Light(taa::resolve),
         "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),

@@ -1,6 +1,7 @@
 //! Runs one effect over small images, for the references' tests.
 
 use super::{FrameParameters, HostImages, HostScratch, MappedImage, Texel, run};
+use crate::kernels::images::Random;
 use crate::kernels::{Chain, FrameExtents, TestGuides, catalogue};
 use half::f16;
 
@@ -62,4 +63,9 @@ pub(crate) fn apply_at(
         ..Default::default()
     };
     Bench::new(effect, settings, FrameExtents::same(extent)).frame(image, None, &frame)
+}
+
+/// A number in [0, 1) for each index and seed, evenly spread and without a pattern.
+pub(crate) fn noise(index: usize, seed: u64) -> f32 {
+    Random::new((seed << 40) ^ index as u64).unit()
 }
