@@ -6,6 +6,7 @@ mod aces_approximation;
 mod agx;
 mod albedo_view;
 mod ascii;
+mod atrous;
 mod auto_exposure;
 mod bilateral;
 mod bloom;
@@ -35,9 +36,11 @@ mod host_memory;
 mod kuwahara;
 mod lut;
 mod median;
+mod motion_blur;
 mod motion_view;
 mod nlm;
 mod normal_view;
+mod optical_flow;
 mod outline;
 mod panel;
 mod pixelate;
@@ -48,6 +51,7 @@ mod run;
 mod sharpen;
 mod sobel;
 mod srgb;
+mod svgf;
 mod taa;
 mod template;
 #[cfg(test)]
@@ -277,6 +281,22 @@ pub fn of(entry: &str) -> Option<Reference> {
         "fluid_composite" => Reference::Light(fluid::composite),
         "sobel" => Reference::Light(sobel::row),
         "sharpen" => Reference::Light(sharpen::row),
+        "atrous_demodulate" => Reference::Light(atrous::demodulate),
+        "atrous_filter" => Reference::Light(atrous::filter),
+        "atrous_remodulate" => Reference::Light(atrous::remodulate),
+        "motion_blur_part" => Reference::Light(motion_blur::part),
+        "motion_blur_tile" => Reference::Light(motion_blur::tile),
+        "motion_blur_neighborhood" => Reference::Light(motion_blur::neighborhood),
+        "motion_blur_reconstruct" => Reference::Light(motion_blur::reconstruct),
+        "optical_flow_brightness" => Reference::Light(optical_flow::brightness),
+        "optical_flow_reduce" => Reference::Light(optical_flow::reduce),
+        "optical_flow_gradient" => Reference::Light(optical_flow::gradient),
+        "optical_flow_coarsest" | "optical_flow_finer" => Reference::Light(optical_flow::track),
+        "optical_flow_show" => Reference::Light(optical_flow::show),
+        "svgf_accumulate" => Reference::Whole(svgf::accumulate),
+        "svgf_estimate" => Reference::Light(svgf::estimate),
+        "svgf_filter" => Reference::Light(svgf::filter),
+        "svgf_remodulate" => Reference::Light(atrous::remodulate),
         "taa_resolve" => Reference::Light(taa::resolve),
         "taa_show" => Reference::Light(taa::show),
         "vignette" => Reference::Light(vignette::row),

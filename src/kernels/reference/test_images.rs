@@ -1,6 +1,7 @@
 //! Runs one effect over small images, for the references' tests.
 
 use super::{FloatImage, FrameParameters, Guides, HostImages, HostScratch, MappedImage, ReferencePass, Texel, run};
+use crate::kernels::images::Random;
 use crate::kernels::{Chain, FrameExtents, Table, TestGuides, catalogue};
 use half::f16;
 use std::sync::Arc;
@@ -127,4 +128,9 @@ pub(crate) fn assert_fixture(fixture: &str, name: &str, settings: &[(&str, f64)]
         compared += 1;
     }
     assert_eq!(compared, cases, "{name}");
+}
+
+/// A number in [0, 1) for each index and seed, evenly spread and without a pattern.
+pub(crate) fn noise(index: usize, seed: u64) -> f32 {
+    Random::new((seed << 40) ^ index as u64).unit()
 }
