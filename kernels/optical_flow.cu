@@ -190,7 +190,8 @@ extern "C" __global__ void optical_flow_gradient(const __grid_constant__ Pass pa
     store_float(pass.destination, at, make_float4(here, across, down, 0.0f));
 }
 
-// Where what is at `at` was in the previous frame, from a guess on: what is left of a window's difference, over and over.
+// Where what is at `at` was in the previous frame, from a guess on: what is left of a window's difference,
+// over and over.
 HANDOVER_INLINE float2 tracked(const Pass& pass, int2 at, float2 guess) {
     float xx = 0.0f, xy = 0.0f, yy = 0.0f;
     // A row at a time: all of the windows at once would be much code.
@@ -218,9 +219,11 @@ HANDOVER_INLINE float2 tracked(const Pass& pass, int2 at, float2 guess) {
             for (int i = -radius; i <= radius; ++i) {
                 float4 tap = load_float(pass.source, at.x + i, at.y + j);
                 int x = at.x + i + int(left), y = at.y + j + int(top);
-                float upper = load_float(pass.second, x, y).x * (1.0f - across) + load_float(pass.second, x + 1, y).x * across;
-                float lower =
-                    load_float(pass.second, x, y + 1).x * (1.0f - across) + load_float(pass.second, x + 1, y + 1).x * across;
+                float upper_left = load_float(pass.second, x, y).x, upper_right = load_float(pass.second, x + 1, y).x;
+                float lower_left = load_float(pass.second, x, y + 1).x;
+                float lower_right = load_float(pass.second, x + 1, y + 1).x;
+                float upper = upper_left * (1.0f - across) + upper_right * across;
+                float lower = lower_left * (1.0f - across) + lower_right * across;
                 float difference = tap.x - (upper * (1.0f - down) + lower * down);
                 bx += difference * tap.y;
                 by += difference * tap.z;

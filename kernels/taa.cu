@@ -145,7 +145,8 @@ extern "C" __global__ void taa_resolve(const __grid_constant__ Pass pass,
                                parameters.gamma * sqrtf(variance.y * (1.0f / 9.0f)),
                                parameters.gamma * sqrtf(variance.z * (1.0f / 9.0f)), 0.0f);
 
-    // The history is drawn towards the mean until it is in the box of `gamma` standard deviations. 1e-6 stands for none.
+    // The history is drawn towards the mean until it is in the box of `gamma` standard deviations.
+    // 1e-6 stands for none.
     float4 history = to_ycocg(sample(pass.second, x, y));
     float4 away = make_float4(history.x - mean.x, history.y - mean.y, history.z - mean.z, 0.0f);
     float out = fmaxf(fmaxf(fabsf(away.x) / fmaxf(reach.x, 1e-6f), fabsf(away.y) / fmaxf(reach.y, 1e-6f)),

@@ -312,6 +312,11 @@ impl Effect {
         Ok(())
     }
 
+    /// The passes that are kernels of its own: all but transforms.
+    pub fn kernels(&self) -> impl Iterator<Item = &PassDescription> {
+        self.passes.iter().filter(|pass| pass.transform.is_none())
+    }
+
     /// The table that it reads, and how passes and settings name it.
     pub fn table(&self) -> Option<(&str, TableFormat)> {
         self.buffers

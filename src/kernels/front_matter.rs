@@ -257,7 +257,6 @@ block = [32, 8]
             "transform = \"r2c\"\nbuffers = [\"g\", \"s\"]\nsource = \"input\"",
         );
         assert!(sourced.contains("two `buffers` alone"), "{sourced}");
-        assert!(refused(grids, "source = \"input\"\nbuffers = [\"g\"]").contains("expected a `block`"));
         assert!(refused(&grids.replacen("planes = 3", "planes = 17", 1), "").contains("1 to 16 `planes`"));
         let sized = refused(&grids.replacen("planes = 3", "bytes = 3", 1), "");
         assert!(sized.contains("a grid has its own size"), "{sized}");

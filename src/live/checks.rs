@@ -68,7 +68,7 @@ impl Checked {
                          template <class Second> __device__ Second second_of(void (*)(Pass, Second));\n\
                          template <class One, class Other> struct same { static constexpr bool value = false; };\n\
                          template <class One> struct same<One, One> { static constexpr bool value = true; };\n}\n";
-        let mut entries: Vec<&str> = effect.passes.iter().map(|pass| pass.entry.as_str()).collect();
+        let mut entries: Vec<&str> = effect.kernels().map(|pass| pass.entry.as_str()).collect();
         entries.sort_unstable();
         entries.dedup();
         for (number, entry) in entries.into_iter().enumerate() {
@@ -164,7 +164,7 @@ impl Checked {
 /// What is wrong with the entries of the code that was made: names that C++ changed, or functions that are no kernels.
 pub(super) fn entry_problem(effect: &Effect, ptx: &str) -> Option<String> {
     let is_there = |entry: &str| ptx.contains(&format!(".entry {entry}("));
-    let missing = effect.passes.iter().find(|pass| !is_there(&pass.entry))?;
+    let missing = effect.kernels().find(|pass| !is_there(&pass.entry))?;
     Some(format!(
         "`{0}` is no kernel of that name: `extern \"C\"` or `__global__` is missing; expected\n  {1}",
         missing.entry,

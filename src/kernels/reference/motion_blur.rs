@@ -77,7 +77,7 @@ pub(super) fn neighborhood(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
 /// The noise that shifts a texel's taps, in [-1/2, 1/2).
 fn shift(x: i64, y: i64) -> f32 {
     let fraction = |value: f32| value - value.floor();
-    fraction(52.982_918_9 * fraction(0.067_110_56 * x as f32 + 0.005_837_15 * y as f32)) - 0.5
+    fraction(52.982_918 * fraction(0.067_110_56 * x as f32 + 0.005_837_15 * y as f32)) - 0.5
 }
 
 fn cone(distance: f32, way: f32) -> f32 {
