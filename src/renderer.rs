@@ -7,6 +7,7 @@
 //! ```
 
 mod error;
+mod jitter;
 mod measure;
 mod setup;
 
@@ -26,6 +27,7 @@ use crate::timing::{FrameRecord, GpuWork, HostWork, milliseconds};
 use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
 
 pub use error::Error;
+use jitter::jitter;
 pub use measure::HostClock;
 use measure::{InFlight, Stopwatch};
 pub use setup::{Parts, Settings};
@@ -379,24 +381,6 @@ impl Renderer {
             !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
     }
-}
-
-/// How far the projection of a frame's scene is moved, texels: Halton's sequence of bases 2 and 3 about the texel's middle, begun
-/// anew every 16 frames, or not at all.
-fn jitter(frame: FrameNumber, plan: &Plan) -> [f32; 2] {
-    if !plan.jitter {
-        return [0.0; 2];
-    }
-    let halton = |base: u64| {
-        let (mut rest, mut digit, mut value) = (frame.value() % 16 + 1, 1.0, 0.0);
-        while rest > 0 {
-            digit /= base as f32;
-            value += digit * (rest % base) as f32;
-            rest /= base;
-        }
-        value - 0.5
-    };
-    [halton(2), halton(3)]
 }
 
 /// Places of a slot's timestamps.

@@ -1,8 +1,8 @@
 //! Tests of plans, over every subset of the effects that have a key.
 
 use super::*;
-use crate::kernels::catalogue;
-use std::collections::HashSet;
+use crate::kernels::{Chain, PassImage, catalogue};
+use std::collections::{HashMap, HashSet};
 
 /// Of the effects that have a key, by key.
 fn subset(bits: u32) -> Chain {
@@ -124,4 +124,77 @@ fn extents_are_rounded_up_and_never_empty() {
         .collect();
     assert_eq!(extents, HashSet::from([[17, 1], [9, 1], [5, 1], [3, 1], [2, 1]]));
     assert_eq!(plan.extent_of(ImageId::Processed, FrameExtents::same([33, 1])), [33, 1]);
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    let mut names: Vec<&str> = plan.launches.iter().map(|launch| launch.of.name.as_str()).collect();
+    names.dedup();
+    names
+}
+
+/// Over a smaller scene something upscales always, and what reads guides comes before it.
+#[test]
+fn a_smaller_scene_is_upscaled_once_and_after_all_that_reads_guides() {
+    let given = Given {
+        guides: true,
+        scaled: true,
+        transforms: true,
+    };
+    let extents = FrameExtents {
+        scene: [20, 10],
+        display: [30, 15],
+    };
+    for (chain, wanted) in [
+        (&["tonemap", "vignette"][..], &["tonemap", "enlarge", "vignette"][..]),
+        (&["tonemap", "easu", "vignette"], &["tonemap", "easu", "vignette"]),
+        (&["easu", "bloom", "outline"], &["outline", "easu", "bloom"]),
+        (&["outline"], &["outline", "enlarge"]),
+        (&[], &["enlarge"]),
+    ] {
+        let chain = Chain::with_enabled(catalogue(), chain).expect("effects");
+        let plan = chain.plan_over(given);
+        assert_eq!(names(&plan), wanted);
+        for launch in &plan.launches {
+            let at = plan
+                .launches
+                .iter()
+                .position(|other| other.of.upscales)
+                .expect("one upscales");
+            let is_before = plan.launches[..at].contains(launch);
+            let whole = launch.sources[0].map(|image| plan.extent_of(image, extents));
+            if launch.pass == 0 {
+                let extent = if is_before || launch.of.upscales {
+                    extents.scene
+                } else {
+                    extents.display
+                };
+                assert_eq!(whole, Some(extent), "{}", launch.of.name);
+            }
+        }
+        let last = plan.launches.last().and_then(|launch| launch.destination);
+        assert_eq!(last, Some(ImageId::Processed));
+    }
+}
+
+#[test]
+fn what_is_not_there_leaves_out_the_effects_that_need_it() {
+    let chain = Chain::with_enabled(catalogue(), &["taa", "fft_bloom", "tonemap"]).expect("effects");
+    let over = |guides, transforms| {
+        chain.plan_over(Given {
+            guides,
+            scaled: false,
+            transforms,
+        })
+    };
+    assert_eq!(names(&over(true, true)), ["taa", "fft_bloom", "tonemap"]);
+    assert!(over(true, true).jitter && !over(false, true).jitter);
+    assert_eq!(names(&over(false, true)), ["fft_bloom", "tonemap"]);
+    assert_eq!(names(&over(true, false)), ["taa", "tonemap"]);
+    let alone = Chain::with_enabled(catalogue(), &["taa"]).expect("an effect");
+    let without = alone.plan_over(Given {
+        guides: false,
+        scaled: false,
+        transforms: true,
+    });
+    assert_eq!(names(&without), ["copy"]);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
-use crate::kernels::reference::{self, HostGuides, HostImages, HostScratch, MappedImage};
+use crate::kernels::reference::{self, HostImages, HostScratch, MappedImage};
 use crate::kernels::{FrameExtents, Guide, Launch, Plan};
 use crate::scene::Target;
 use crate::timing::clock::Round;
@@ -18,6 +18,7 @@ use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
 use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
 
+use super::host_texels::Texels;
 use super::{
     ChainTimes, Error, Job, KernelLoader, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of,
 };
@@ -35,17 +36,6 @@ pub struct HostProcessor {
 struct Slot {
     images: Vec<Image>,
     texels: Arc<Texels>,
-}
-
-/// What the chain reads and writes: mapped buffers of texels, rows without gaps. Whose turn it is, the timelines
-/// say: the thread's between `rendered` and `processed`, Vulkan's otherwise.
-struct Texels {
-    color: Buffer,
-    /// In the order of [`Guide::ALL`].
-    guides: Vec<Buffer>,
-    processed: Mutex<Buffer>,
-    /// The handle of `processed`, for recording: to take the lock for it would wait for a chain that is under way.
-    processed_raw: vk::Buffer,
 }
 
 /// What is sent to the thread.
@@ -329,7 +319,7 @@ impl Shared {
         let processed = (processed.bytes_mut(), pitch(extents.display));
         let mut images = HostImages::new(*extents, color, processed, scratch).map_err(stopped)?;
         if job.has_guides {
-            images = images.with_guides(texels.guides(extents.scene[0]));
+            images = images.with_guides(texels.host_guides(extents.scene[0]));
         }
         let ran = reference::run(&job.plan, &mut images, &job.frame_parameters()).map_err(stopped)?;
         let end = host_ns();
@@ -368,23 +358,6 @@ impl Shared {
             chain_ms: Some((end - start) as f64 * 1e-6),
             kernels: job.plan.launches.iter().zip(timed).map(kernel_time).collect(),
         })
-    }
-}
-
-impl Texels {
-    fn guides(&self, width: u32) -> HostGuides<'_> {
-        let image = |guide: Guide| {
-            Some(MappedImage {
-                bytes: self.guides[guide as usize].bytes(),
-                pitch: width as usize * guide.bytes(),
-            })
-        };
-        HostGuides {
-            depth: image(Guide::Depth),
-            normal: image(Guide::Normal),
-            albedo: image(Guide::Albedo),
-            motion: image(Guide::Motion),
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod cuda_chain;
 mod cuda_kernels;
 mod host;
 mod host_bandwidth;
+mod host_texels;
 mod once;
 
 use std::sync::Arc;
