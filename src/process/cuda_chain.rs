@@ -161,6 +161,7 @@ impl CudaChain {
                 reason: error.to_string(),
             })?;
             let (transform, extent, planes) = key;
+            let _alone = self.loader.alone();
             let fft = Fft::new(
                 &self.allocator.context,
                 &self.stream,

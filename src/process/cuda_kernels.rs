@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::cuda::{CudaContext, CudaStream, Function, Module, launch};
@@ -13,6 +13,8 @@ use super::Error;
 /// Loads effects once each, from any thread: what a frame needs was best loaded before by another.
 pub struct KernelLoader {
     loaded: Mutex<HashMap<EffectId, Arc<LoadedEffect>>>,
+    /// Held while the driver loads a module.
+    loading: Mutex<()>,
     /// The thread that loads what frames may need later.
     behind: Mutex<Option<JoinHandle<()>>>,
     is_stopping: AtomicBool,
@@ -30,6 +32,7 @@ impl KernelLoader {
     pub(super) fn new(context: &Arc<CudaContext>) -> Self {
         Self {
             loaded: Mutex::default(),
+            loading: Mutex::default(),
             behind: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             context: Arc::clone(context),
@@ -41,6 +44,11 @@ impl KernelLoader {
     /// # Errors
     /// The effect is not compiled, or the driver refused its module or has no such entry: the error names the effect.
     pub fn load(&self, effect: &Effect) -> Result<Arc<LoadedEffect>, Error> {
+        if let Some(loaded) = self.find(effect.id) {
+            return Ok(loaded);
+        }
+        let _alone = self.alone();
+        // Another thread may have loaded it meanwhile.
         if let Some(loaded) = self.find(effect.id) {
             return Ok(loaded);
         }
@@ -62,14 +70,20 @@ impl KernelLoader {
         let loaded = Arc::new(LoadedEffect {
             functions: functions.collect::<Result<_, _>>()?,
         });
-        // Two threads may have loaded it at once: one of the two stays.
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(all.entry(effect.id).or_insert(loaded)))
+        all.insert(effect.id, Arc::clone(&loaded));
+        Ok(loaded)
     }
 
     /// How many effects are loaded.
     pub fn count(&self) -> usize {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// As long as this is held, nobody else loads. cuFFT loads modules too while it plans, which has not ended under a checker that
+    /// follows both.
+    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
+        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Loads these effects on a thread of its own, so that the first frame with one of them need not: the driver takes some
