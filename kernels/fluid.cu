@@ -88,7 +88,6 @@ source = "flow.previous"
 destination = "curl"
 divisor = 4
 format = "rgba32f"
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_force"
@@ -97,7 +96,6 @@ second = "curl"
 destination = "forced"
 divisor = 4
 format = "rgba32f"
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_advect"
@@ -105,7 +103,6 @@ source = "forced"
 destination = "moved"
 divisor = 4
 format = "rgba32f"
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_divergence"
@@ -113,7 +110,6 @@ source = "moved"
 destination = "unsolved"
 divisor = 4
 format = "rgba32f"
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_pressure"
@@ -122,7 +118,6 @@ destination = "pressure"
 divisor = 4
 format = "rgba32f"
 repeat = 24
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_project"
@@ -132,7 +127,6 @@ destination = "flow"
 divisor = 4
 format = "rgba32f"
 keeps = true
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_dye"
@@ -142,26 +136,18 @@ destination = "dye"
 divisor = 4
 format = "rgba32f"
 keeps = true
-block = [32, 8]
 
 [[passes]]
 entry = "fluid_composite"
 source = "dye"
 second = "input"
 destination = "output"
-block = [32, 8]
 ---*/
 #include "handover.cuh"
 
 struct FluidParameters {
-    float force;
-    float brush;
-    float dye;
-    float fade;
-    float drag;
-    float swirl;
-    float wander;
-    float opacity;
+    float force, brush, dye, fade;
+    float drag, swirl, wander, opacity;
 };
 
 // Texels of the picture across one of the fluid's.
@@ -170,8 +156,7 @@ constexpr float scale = 4.0f;
 constexpr float speed_limit = 4096.0f;
 // A longer frame moves as one of this many seconds.
 constexpr float longest_step = 0.05f;
-// Light.
-constexpr float dye_limit = 16.0f;
+constexpr float dye_limit = 16.0f;  // light
 // What the pressure keeps from frame to frame: the mean that rounding adds does not grow.
 constexpr float pressure_kept = 0.98f;
 

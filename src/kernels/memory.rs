@@ -141,13 +141,6 @@ impl<M: Memory> ChainMemory<M> {
         Ok(())
     }
 
-    /// Forgets what effects keep: their next frame is their first.
-    pub fn forget(&mut self) {
-        for state in &mut self.states {
-            state.frames = 0;
-        }
-    }
-
     /// An image of the plan that was prepared for; `None` for the scene and the processed image.
     pub fn image(&self, image: ImageId) -> Option<&M::Image> {
         self.image_place(image).map(|place| &self.images.made[place])
