@@ -9,11 +9,12 @@
 mod error;
 mod jitter;
 mod measure;
+mod record;
 mod setup;
+mod wait;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ash::vk;
 
@@ -23,17 +24,14 @@ use crate::overlay::DrawList;
 use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
-use crate::timing::{FrameRecord, GpuWork, HostWork, milliseconds};
-use crate::vulkan::{CommandPool, Device, Queue, TimelineWait, TimestampPool};
+use crate::timing::{FrameRecord, HostWork};
+use crate::vulkan::{CommandPool, Device, Queue, TimestampPool};
 
 pub use error::Error;
 use jitter::jitter;
 pub use measure::HostClock;
 use measure::{InFlight, Stopwatch};
 pub use setup::{Parts, Settings};
-
-/// How often a wait looks whether what it waits for has failed.
-const FAILURE_CHECK: Duration = Duration::from_millis(50);
 
 /// The order in which the parts of frames are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
@@ -209,140 +207,6 @@ impl Renderer {
         Ok(())
     }
 
-    /// Waits, within the limit, for the frame that used the slot last.
-    fn wait_for_slot(&mut self, slot: usize) -> Result<Option<FrameNumber>, Error> {
-        let frame = self.slots[slot].in_flight.as_ref().map(|in_flight| in_flight.frame);
-        if let Some(frame) = frame {
-            self.wait_for(frame)?;
-        }
-        Ok(frame)
-    }
-
-    /// Takes the measurements of the slot's frame, which was waited for, and lets the presenter show what it read back.
-    fn retire(&mut self, slot: usize) -> Result<(), Error> {
-        let Some(in_flight) = self.slots[slot].in_flight.take() else {
-            return Ok(());
-        };
-        let shown = Instant::now();
-        self.presenter.retired(slot)?;
-        self.measure(slot, in_flight, milliseconds(shown.elapsed()))
-    }
-
-    /// The serial schedule's wait for the frame it has just begun, counted as the host's wait of that frame.
-    fn wait_for_current(&mut self, slot: usize) -> Result<(), Error> {
-        self.note_wait_for_frame(slot);
-        self.wait_and_retire(slot)
-    }
-
-    /// Waits for the slot's frame, which ends with it.
-    fn wait_and_retire(&mut self, slot: usize) -> Result<(), Error> {
-        let watch = Stopwatch::start(self.settings.instrument, HostWork::WaitForFrame);
-        self.wait_for_slot(slot)?;
-        self.keep_laps(slot, watch);
-        self.retire(slot)
-    }
-
-    fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
-        let started = Instant::now();
-        let limit = self.settings.wait_limit;
-        while self.timelines.wait_retired(frame, FAILURE_CHECK.min(limit))? != TimelineWait::Reached {
-            if let Some(failure) = self.processor.failure() {
-                self.is_broken = true;
-                return Err(failure.into());
-            }
-            if started.elapsed() >= limit {
-                self.is_broken = true;
-                return Err(self.overdue(frame)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// Who is to blame for a frame that did not come.
-    fn overdue(&self, frame: FrameNumber) -> Result<Error, Error> {
-        let (timeline, reached) = self.timelines.overdue(frame)?;
-        let blame = match timeline.name() {
-            "rendered" => "Vulkan has not finished the scene: the GPU is overloaded or stopped".to_owned(),
-            "processed" => format!(
-                "the processor `{}` has not signalled that its kernels are done: one of them may not end",
-                self.processor.name()
-            ),
-            _ => "Vulkan has not finished the present pass: the GPU is overloaded or stopped".to_owned(),
-        };
-        Ok(Error::Overdue {
-            frame,
-            limit: self.settings.wait_limit,
-            timeline: timeline.name(),
-            reached,
-            standing: self.timelines.standing()?,
-            blame,
-        })
-    }
-
-    fn record_scene(&mut self, slot: usize, frame: FrameNumber, view: &View) -> Result<vk::CommandBuffer, Error> {
-        let Slot {
-            scene_commands,
-            timestamps,
-            ..
-        } = &self.slots[slot];
-        let images = &self.images[slot];
-        let commands = scene_commands.begin()?;
-        self.device.begin_label(commands, GpuWork::Scene.label());
-        write_stamp(timestamps.as_ref(), commands, SCENE_START);
-        self.scene.record(
-            commands,
-            slot,
-            &SceneFrame {
-                frame: frame.value(),
-                jitter: jitter(frame, &view.plan),
-                ..view.scene
-            },
-        );
-        let written = if self.scene.writes_guides() { 5 } else { 1 };
-        let family = self.device.scene_queue.family;
-        self.processor
-            .record_release(commands, slot, &images.scene.all()[..written], family, &view.plan);
-        write_stamp(timestamps.as_ref(), commands, SCENE_END);
-        self.device.end_label(commands);
-        scene_commands.end()?;
-        Ok(commands)
-    }
-
-    fn record_present(&mut self, slot: usize, target: u32, frame: FrameNumber) -> Result<vk::CommandBuffer, Error> {
-        if self.overlay.is_some() && self.overlay_pass.is_none() {
-            self.overlay_pass = Some(OverlayPass::new(&self.device, self.slots.len())?);
-        }
-        let Slot {
-            present_commands,
-            timestamps,
-            ..
-        } = &self.slots[slot];
-        let commands = present_commands.begin()?;
-        self.device.begin_label(commands, GpuWork::Present.label());
-        write_stamp(timestamps.as_ref(), commands, PRESENT_START);
-        self.processor.record_acquire(commands, slot, self.present_queue.family);
-        if let Some(check) = &self.tag_check {
-            check.record(commands, slot, frame.value(), self.settings.check_complement);
-        }
-        self.present_pass.record(commands, slot);
-        let screen = self.present_pass.screen(slot);
-        let mut stamps = OVERLAY_START;
-        if let (Some(list), Some(pass)) = (&self.overlay, &mut self.overlay_pass) {
-            write_stamp(timestamps.as_ref(), commands, OVERLAY_START);
-            pass.record(commands, slot, screen, list)?;
-            write_stamp(timestamps.as_ref(), commands, OVERLAY_END);
-            stamps = TIMESTAMPS;
-        }
-        self.presenter.record(commands, slot, target, screen);
-        write_stamp(timestamps.as_ref(), commands, PRESENT_END);
-        if let Some(timestamps) = timestamps {
-            timestamps.copy(commands, stamps);
-        }
-        self.device.end_label(commands);
-        present_commands.end()?;
-        Ok(commands)
-    }
-
     fn job(&self, slot: usize, frame: FrameNumber, view: &View) -> Job {
         Job {
             slot,
@@ -380,21 +244,5 @@ impl Renderer {
         let overlaps_on_one_queue =
             !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
-    }
-}
-
-/// Places of a slot's timestamps.
-const SCENE_START: u32 = 0;
-const SCENE_END: u32 = 1;
-const PRESENT_START: u32 = 2;
-const PRESENT_END: u32 = 3;
-/// These two only where there is an overlay.
-const OVERLAY_START: u32 = 4;
-const OVERLAY_END: u32 = 5;
-const TIMESTAMPS: u32 = 6;
-
-fn write_stamp(timestamps: Option<&TimestampPool>, commands: vk::CommandBuffer, index: u32) {
-    if let Some(timestamps) = timestamps {
-        timestamps.write(commands, index);
     }
 }

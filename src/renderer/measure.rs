@@ -7,9 +7,8 @@ use crate::process::KernelTime;
 use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame};
 use crate::vulkan::{Calibration, Device, host_ns};
 
-use super::{
-    Error, OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, Renderer, SCENE_END, SCENE_START, Schedule,
-};
+use super::record::{OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, SCENE_END, SCENE_START};
+use super::{Error, Renderer, Schedule};
 
 /// The host's clock, and the device's beside it.
 pub struct HostClock {

@@ -17,7 +17,8 @@ use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::transfer::copy_to_buffer;
 use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
 
-use super::{Error, HostClock, Renderer, Schedule, Slot, TIMESTAMPS, TagReport};
+use super::record::TIMESTAMPS;
+use super::{Error, HostClock, Renderer, Schedule, Slot, TagReport};
 
 /// How frames are made.
 #[derive(Debug, Clone)]
