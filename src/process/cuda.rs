@@ -17,8 +17,9 @@ use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
-use super::cuda_chain::{CudaChain, FrameViews, Loaded, image_of};
+use super::cuda_chain::{CudaChain, Loaded, image_of};
 use super::cuda_kernels::KernelLoader;
+use super::launch_pass::FrameViews;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
