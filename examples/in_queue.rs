@@ -21,8 +21,8 @@ use handover::vulkan::ownership::discard_for_copies;
 use handover::vulkan::transfer::{clear, copy_to_buffer};
 use handover::vulkan::vk;
 use handover::vulkan::{
-    Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Image, ImageDescription, QueueFunction, QueueModule, Timeline,
-    TimelineWait, surface_of,
+    Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Image, ImageDescription, QueueFunction,
+    QueueModule, Timeline, TimelineWait, surface_of,
 };
 
 const WIDTH: u32 = 320;

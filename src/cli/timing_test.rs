@@ -95,6 +95,7 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
     let parts = Parts {
         scene: Box::new(load),
         processor: machine.processor(&timelines)?,
+        standby: None,
         presenter: Box::new(Offscreen::new(device, EXTENT)),
         device: Arc::clone(device),
         timelines,

@@ -172,6 +172,12 @@ impl Processor for CudaProcessor {
         self.slots.clear();
         self.chain.clear();
         self.extents = extents;
+        self.stamps = None;
+        if slots == 0 {
+            // It steps back: what it runs next may be of other effects.
+            self.chain.loader().forget_all();
+            return Ok(Vec::new());
+        }
         self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {

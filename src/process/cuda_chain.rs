@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, Fft, ImageViews, find_cufft};
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{
-    Buffer, BufferId, ChainMemory, FrameExtents, Image, Launch, Memory, Pass, Plan, Table, TexelFormat,
-    Transform,
+    Buffer, BufferId, ChainMemory, FrameExtents, Image, Launch, Memory, Pass, Plan, Table, TexelFormat, Transform,
 };
 
 use super::Error;

@@ -74,7 +74,10 @@ impl InQueueProcessor {
             chain: QueueChain::new(&context, device, false)?,
             extents: FrameExtents::same([0; 2]),
             is_abandoned: false,
-            description: format!("in-queue on {}, linked by the driver of CUDA {major}.{minor}", cuda.name),
+            description: format!(
+                "in-queue on {}, linked by the driver of CUDA {major}.{minor}",
+                cuda.name
+            ),
             device: Arc::clone(device),
             context,
         })
@@ -266,7 +269,9 @@ fn chain_times(stamps: &[u64], launches: &[(usize, usize, u64)]) -> ChainTimes {
         return ChainTimes::default();
     };
     let since_start = |stamp: u64| stamp.wrapping_sub(*start) as f64;
-    let spans = stamps.windows(2).map(|pair| [since_start(pair[0]), since_start(pair[1])]);
+    let spans = stamps
+        .windows(2)
+        .map(|pair| [since_start(pair[0]), since_start(pair[1])]);
     let kernel = |((effect, pass, bytes), since_start_ns): (&(usize, usize, u64), [f64; 2])| KernelTime {
         effect: *effect,
         pass: *pass,

@@ -211,7 +211,8 @@ pub trait Processor {
     /// A failed call.
     fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error>;
 
-    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle.
+    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle. Without slots
+    /// nothing is left: another processor runs the next frames.
     ///
     /// # Errors
     /// What cannot be shared; no memory.

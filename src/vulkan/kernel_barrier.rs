@@ -26,7 +26,11 @@ fn memory(device: &Device, commands: vk::CommandBuffer, to: (Stage, Access)) {
         .src_access_mask(Access::MEMORY_WRITE)
         .dst_stage_mask(to.0)
         .dst_access_mask(to.1)];
-    record(device, commands, &vk::DependencyInfo::default().memory_barriers(&barriers));
+    record(
+        device,
+        commands,
+        &vk::DependencyInfo::default().memory_barriers(&barriers),
+    );
 }
 
 /// New images, without contents, go to GENERAL: kernels and transfers use them there from now on.
@@ -43,7 +47,11 @@ pub fn make_general(device: &Device, commands: vk::CommandBuffer, images: &[vk::
             .dst_access_mask(ANY)
     };
     let barriers: Vec<_> = images.iter().map(barrier).collect();
-    record(device, commands, &vk::DependencyInfo::default().image_memory_barriers(&barriers));
+    record(
+        device,
+        commands,
+        &vk::DependencyInfo::default().image_memory_barriers(&barriers),
+    );
 }
 
 /// Gives all channels of an image in GENERAL the value.

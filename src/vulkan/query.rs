@@ -121,7 +121,10 @@ impl TimestampPool {
         // SAFETY: V1; each answer has room for a value and its availability. NOT_READY says that some were not written, which
         // their availability says too.
         let _ = unsafe { self.device.raw.get_query_pool_results(self.raw, 0, &mut answers, flags) };
-        answers.iter().map(|[ticks, is_there]| ticks * is_there.min(&1)).collect()
+        answers
+            .iter()
+            .map(|[ticks, is_there]| ticks * is_there.min(&1))
+            .collect()
     }
 
     /// `ticks` as a counter that does not start again from 0 after `first`, as one of few valid bits does every hour.

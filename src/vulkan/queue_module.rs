@@ -60,9 +60,16 @@ impl QueueModule {
         };
         let (mut raw, create) = (vk::CuModuleNVX::null(), functions.fp().create_cu_module_nvx);
         // SAFETY: V3; the extension is enabled; Vulkan does not keep the cubin.
-        unsafe { create(device.raw.handle(), &raw const create_info, std::ptr::null(), &raw mut raw) }
-            .result()
-            .during(|| format!("load the kernels of `{name}` into Vulkan"))?;
+        unsafe {
+            create(
+                device.raw.handle(),
+                &raw const create_info,
+                std::ptr::null(),
+                &raw mut raw,
+            )
+        }
+        .result()
+        .during(|| format!("load the kernels of `{name}` into Vulkan"))?;
         Ok(Arc::new(Self {
             raw,
             name: name.into(),
@@ -84,9 +91,16 @@ impl QueueModule {
         };
         let (mut raw, create) = (vk::CuFunctionNVX::null(), functions.fp().create_cu_function_nvx);
         // SAFETY: V3; the module is alive; Vulkan does not keep the name.
-        unsafe { create(self.device.raw.handle(), &raw const create_info, std::ptr::null(), &raw mut raw) }
-            .result()
-            .during(|| format!("find the kernel `{entry}` in `{}`", self.name))?;
+        unsafe {
+            create(
+                self.device.raw.handle(),
+                &raw const create_info,
+                std::ptr::null(),
+                &raw mut raw,
+            )
+        }
+        .result()
+        .during(|| format!("find the kernel `{entry}` in `{}`", self.name))?;
         Ok(QueueFunction {
             raw,
             functions,

@@ -7,9 +7,7 @@ use ash::vk;
 use crate::kernels::{self, Memory, TexelFormat};
 use crate::vulkan::kernel_barrier::{clear_general, make_general, to_kernels};
 use crate::vulkan::transfer::fill;
-use crate::vulkan::{
-    Buffer, BufferMemory, Device, Image, ImageDescription, Sampler, surface_of, texture_of, transfer,
-};
+use crate::vulkan::{Buffer, BufferMemory, Device, Image, ImageDescription, Sampler, surface_of, texture_of, transfer};
 
 use super::super::Error;
 

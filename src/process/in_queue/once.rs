@@ -73,7 +73,13 @@ impl QueueOnce {
         given.push(processed);
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let bytes = texels as u64 * size_of::<[f16; 4]>() as u64;
-        let output = Buffer::new(&self.device, bytes, usage, BufferMemory::ReadBack, "what the chain wrote")?;
+        let output = Buffer::new(
+            &self.device,
+            bytes,
+            usage,
+            BufferMemory::ReadBack,
+            "what the chain wrote",
+        )?;
 
         let loaded = self.chain.prepare(plan, extents)?;
         let (device, chain) = (&self.device, &mut self.chain);
@@ -84,7 +90,16 @@ impl QueueOnce {
                 copy_general(device, commands, Direction::ToImage, target, staging);
             }
             to_kernels(device, commands);
-            chain.record(&QueueFrame { commands, plan, extents, views: &views, parameters: *frame }, |_| {});
+            chain.record(
+                &QueueFrame {
+                    commands,
+                    plan,
+                    extents,
+                    views: &views,
+                    parameters: *frame,
+                },
+                |_| {},
+            );
             to_kernels(device, commands);
             if let Some(Given { image, .. }) = given.last() {
                 let source = (image.vulkan.raw, image.view.extent);

@@ -193,7 +193,8 @@ mod tests {
 
     #[test]
     fn a_chain_of_one_launch_has_no_barrier_of_its_own_and_two_in_a_row_have_one() {
-        let needs = |names: &[&str]| -> Vec<bool> { steps(&plan(names)).iter().map(|step| step.needs_barrier).collect() };
+        let needs =
+            |names: &[&str]| -> Vec<bool> { steps(&plan(names)).iter().map(|step| step.needs_barrier).collect() };
         assert_eq!(needs(&[]), [false]);
         assert_eq!(needs(&["tonemap"]), [false]);
         assert_eq!(needs(&["tonemap", "vignette"]), [false, true]);
