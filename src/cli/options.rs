@@ -125,6 +125,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// The same pictures, whether kernels run inside the Vulkan queue or on CUDA.
+    Pictures,
     /// Work of known length appears with that length.
     Timing,
     /// Every example of the interop library.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context;
 use ash::vk;
 use winit::window::Window;
 
@@ -198,12 +199,43 @@ impl Machine {
     /// # Errors
     /// An unknown scene, what cannot be shared, or no memory.
     pub fn renderer(&self, scene: &str, presenter: Box<dyn Presenter>, settings: Settings) -> anyhow::Result<Renderer> {
+        let processors = |timelines: &_| Ok((self.processor(timelines)?, self.standby(timelines)?));
+        self.renderer_with(scene, presenter, settings, processors)
+    }
+
+    /// The same, whose chain CUDA runs though kernels could run in the queue: to compare.
+    ///
+    /// # Errors
+    /// As [`Machine::renderer`]; there is no CUDA.
+    pub fn renderer_by_cuda(
+        &self,
+        scene: &str,
+        presenter: Box<dyn Presenter>,
+        settings: Settings,
+    ) -> anyhow::Result<Renderer> {
+        let (driver, cuda) = self.cuda.as_ref().context("there is no CUDA to run kernels")?;
+        let processors = |timelines: &_| -> anyhow::Result<Processors> {
+            Ok((
+                Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?),
+                None,
+            ))
+        };
+        self.renderer_with(scene, presenter, settings, processors)
+    }
+
+    fn renderer_with(
+        &self,
+        scene: &str,
+        presenter: Box<dyn Presenter>,
+        settings: Settings,
+        processors: impl FnOnce(&Arc<Timelines>) -> anyhow::Result<Processors>,
+    ) -> anyhow::Result<Renderer> {
         let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
         let scene = scene::create(scene, &self.device).map_err(|error| match error {
             scene::Error::UnknownName { .. } => usage(error),
             error => error.into(),
         })?;
-        let (processor, standby) = (self.processor(&timelines)?, self.standby(&timelines)?);
+        let (processor, standby) = processors(&timelines)?;
         let parts = Parts {
             device: Arc::clone(&self.device),
             timelines,
@@ -259,6 +291,9 @@ impl Machine {
         Ok(self.device.instance.check_validation()?)
     }
 }
+
+/// Who runs the chain, and who stands by.
+type Processors = (Box<dyn Processor>, Option<Box<dyn Processor>>);
 
 /// What `in-queue` needs, and what there is besides.
 fn not_in_queue(reason: impl std::fmt::Display) -> anyhow::Error {

@@ -60,6 +60,10 @@ struct Slot {
     loaded: Option<Loaded>,
 }
 
+/// Why an effect cannot run here.
+const NO_TRANSFORMS: &str =
+    "computes by Fourier transforms, which cuFFT runs on CUDA streams and not in a Vulkan queue";
+
 impl InQueueProcessor {
     /// Opens the CUDA device to link in. The Vulkan device was made with
     /// [`kernels_in_queue`](crate::vulkan::DeviceRequest::kernels_in_queue).
@@ -240,9 +244,7 @@ impl Processor for InQueueProcessor {
     }
 
     fn transforms(&self) -> Result<(), String> {
-        Err("computes by Fourier transforms, which cuFFT enqueues on CUDA streams and cannot record into a Vulkan queue: \
-             --processor cuda runs it"
-            .into())
+        Err(NO_TRANSFORMS.into())
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

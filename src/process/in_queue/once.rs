@@ -14,6 +14,7 @@ use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device};
 
 use super::super::launch_pass::FrameViews;
 use super::super::{Error, PROCESSED, SLOT_IMAGES};
+use super::NO_TRANSFORMS;
 use super::chain::{QueueChain, QueueFrame};
 use super::memory::QueueImage;
 
@@ -40,6 +41,14 @@ impl QueueOnce {
             chain: QueueChain::new(&driver.context(cuda)?, device, true)?,
             device: Arc::clone(device),
         })
+    }
+
+    /// Whether effects that compute by Fourier transforms can run; if not, why.
+    ///
+    /// # Errors
+    /// They cannot.
+    pub fn transforms() -> Result<(), String> {
+        Err(NO_TRANSFORMS.into())
     }
 
     /// Runs one frame of the plan from `color` (rows packed, of the scene's extent) and gives what it wrote to `processed`.
