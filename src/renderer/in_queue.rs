@@ -28,7 +28,7 @@ impl Renderer {
     ) -> Result<Rendered, Error> {
         let commands = self.slots[slot].scene_commands.begin()?;
         self.draw(commands, slot, frame, view);
-        watch.next(HostWork::EnqueueChain);
+        watch.next(HostWork::RecordChain);
         let job = self.job(slot, frame, view);
         self.processor.record_chain(commands, &job)?;
         self.last_pointer = Some(view.pointer);
@@ -36,7 +36,7 @@ impl Renderer {
         self.show(commands, slot, target, frame)?;
         self.slots[slot].scene_commands.end()?;
 
-        watch.next(HostWork::SubmitPresent);
+        watch.next(HostWork::SubmitFrame);
         let acquired = self.presenter.wait(slot);
         let retired = self.timelines.retired.at(frame.value());
         let signals: &[_] = match self.presenter.signal(target) {
