@@ -91,6 +91,10 @@ impl Renderer {
                     present_commands: pool(present_queue, "present")?,
                     timestamps: match settings.instrument {
                         Instrument::Off => None,
+                        // The queue is all there is, so it is spared the copy where it can be.
+                        _ if processor.is_in_queue() && device.answers_queries_at_once() => {
+                            TimestampPool::asked(&device, stamped_queue, TIMESTAMPS, &name)?
+                        }
                         _ => TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
                     },
                     in_flight: None,

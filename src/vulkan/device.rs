@@ -209,6 +209,12 @@ impl Device {
         self.scene_queue.raw != self.present_queue.raw
     }
 
+    /// The host may ask for results of queries whenever their slot has retired: see [`TimestampPool`](super::TimestampPool). Known of
+    /// NVIDIA's driver, which reads them from memory.
+    pub fn answers_queries_at_once(&self) -> bool {
+        self.physical.driver_id == vk::DriverId::NVIDIA_PROPRIETARY
+    }
+
     /// Whether an OPTIMAL image of the format can be sampled with linear filtering.
     pub fn filters_linearly(&self, format: vk::Format) -> bool {
         // SAFETY: the physical device came from this instance, which the device keeps alive.
