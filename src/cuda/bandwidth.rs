@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, sys};
 
-use super::{Error, Event, ResultExt};
+use super::{CudaBuffer, Error, Event, ResultExt};
 
 /// Bytes copied: several times the largest cache of a GPU (126 MB on a B200).
 const BYTES: usize = 512 << 20;
@@ -12,36 +12,11 @@ const BYTES: usize = 512 << 20;
 /// Copies timed, after one that is not: a clock that was resting gets up.
 const COPIES: usize = 5;
 
-/// Memory of the device for as long as the measurement takes.
-struct Allocation {
-    address: sys::CUdeviceptr,
-    context: Arc<CudaContext>,
-}
-
-impl Allocation {
-    /// `None` when there is not so much left.
-    fn new(context: &Arc<CudaContext>) -> Result<Option<Self>, Error> {
-        let what = || format!("allocate {BYTES} bytes to copy");
-        context.bind_to_thread().during(what)?;
-        let mut address = 0;
-        // SAFETY: C1, C3, C4.
-        match unsafe { sys::cuMemAlloc_v2(&raw mut address, BYTES) } {
-            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Ok(None),
-            result => result.during(what)?,
-        }
-        Ok(Some(Self {
-            address,
-            context: Arc::clone(context),
-        }))
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
-            // SAFETY: C1, C4; it waits for what still uses the memory.
-            let _ = unsafe { sys::cuMemFree_v2(self.address) };
-        }
+/// `None` when there is not so much left.
+fn allocate(context: &Arc<CudaContext>) -> Result<Option<CudaBuffer>, Error> {
+    match CudaBuffer::new(context, BYTES as u64) {
+        Err(error) if error.result == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Ok(None),
+        made => made.map(Some),
     }
 }
 
@@ -51,7 +26,7 @@ impl Drop for Allocation {
 /// # Errors
 /// The driver refused.
 pub fn copy_bandwidth(context: &Arc<CudaContext>, stream: &CudaStream) -> Result<Option<f64>, Error> {
-    let (Some(from), Some(to)) = (Allocation::new(context)?, Allocation::new(context)?) else {
+    let (Some(from), Some(to)) = (allocate(context)?, allocate(context)?) else {
         return Ok(None);
     };
     let events = (0..COPIES + 2)
@@ -61,7 +36,7 @@ pub fn copy_bandwidth(context: &Arc<CudaContext>, stream: &CudaStream) -> Result
     events[0].record(stream)?;
     for event in &events[1..] {
         // SAFETY: C1, C4; both allocations have this length, and are freed only after the stream was waited for.
-        unsafe { sys::cuMemcpyDtoDAsync_v2(to.address, from.address, BYTES, stream.cu_stream()) }.during(what)?;
+        unsafe { sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), BYTES, stream.cu_stream()) }.during(what)?;
         event.record(stream)?;
     }
     stream.synchronize().during(what)?;

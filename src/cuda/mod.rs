@@ -17,6 +17,7 @@
 //! * **N2** A function is looked up with the type that `nvrtc.h` gives it.
 //! * **N3** Arguments live until the call returns; a program is destroyed once, after its last use.
 
+mod arithmetic;
 mod array;
 mod bandwidth;
 mod buffer;
@@ -35,6 +36,7 @@ mod peer;
 mod stamp;
 mod views;
 
+pub use arithmetic::{ArithmeticRates, arithmetic_rates};
 pub use array::{ArrayFormat, CudaImage};
 pub use bandwidth::copy_bandwidth;
 pub use buffer::CudaBuffer;

@@ -10,6 +10,7 @@ mod host;
 mod host_bandwidth;
 mod host_texels;
 mod once;
+mod timed;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use cuda::CudaProcessor;
 pub use cuda_kernels::{KernelLoader, LoadedEffect};
 pub use host::HostProcessor;
 pub use once::CudaOnce;
+pub use timed::CudaTimed;
 
 /// An error of running the chain.
 #[derive(Debug, thiserror::Error)]
