@@ -38,7 +38,7 @@ mod views;
 
 pub use arithmetic::{ArithmeticRates, arithmetic_rates};
 pub use array::{ArrayFormat, CudaImage};
-pub use bandwidth::copy_bandwidth;
+pub use bandwidth::{copy_bandwidth, copy_us};
 pub use buffer::CudaBuffer;
 pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
 pub use diagnostic::{Diagnostic, Severity};
