@@ -5,12 +5,16 @@
 //! Vulkan  ………… scene N ──signal rendered=N              wait processed=N── present N ──signal retired=N
 //! chain               wait rendered=N── kernel, kernel, … ──signal processed=N
 //! ```
+//!
+//! Where the chain runs in the queue itself, all three are one submission: see `in_queue`.
 
 mod error;
+mod in_queue;
 mod jitter;
 mod measure;
 mod record;
 mod setup;
+mod standby;
 mod wait;
 
 use std::collections::VecDeque;
@@ -103,10 +107,15 @@ pub struct Renderer {
     scene: Box<dyn Scene>,
     images: Vec<SlotImages>,
     processor: Box<dyn Processor>,
+    /// Runs the plans that the usual processor cannot; while it does, the usual one is here.
+    standby: Option<Box<dyn Processor>>,
+    is_standing_in: bool,
     slots: Vec<Slot>,
     pending: VecDeque<Pending>,
     timelines: Arc<Timelines>,
     last_frame: FrameNumber,
+    /// The last frame that was submitted with its chain in the queue.
+    last_in_queue: FrameNumber,
     last_pointer: Option<[f32; 2]>,
     extent: vk::Extent2D,
     settings: Settings,
@@ -141,6 +150,7 @@ impl Renderer {
                 scene: self.scene.name(),
             });
         }
+        self.choose_processor(&view.plan)?;
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
         let mut watch = Stopwatch::start(self.settings.instrument, HostWork::WaitForSlot);
         let slot = self.slot_of(self.last_frame.next());
@@ -158,6 +168,9 @@ impl Renderer {
         // From here on the frame's number is used up, and every timeline will reach it unless something fails.
         let frame = self.begin_frame(slot, &watch, waited_for);
         self.is_broken = true;
+        if self.processor.is_in_queue() {
+            return self.frame_in_queue(Pending { frame, slot, target }, view, watch);
+        }
         let scene = self.record_scene(slot, frame, view)?;
         watch.next(HostWork::SubmitScene);
         let signals = [
@@ -241,8 +254,9 @@ impl Renderer {
 
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
-        let overlaps_on_one_queue =
-            !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
+        let overlaps_on_one_queue = self.present_queue.raw == self.device.scene_queue.raw
+            && self.settings.schedule == Schedule::Pipelined
+            && self.slots.len() > 1;
         usize::from(overlaps_on_one_queue)
     }
 }

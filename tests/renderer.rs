@@ -131,6 +131,7 @@ fn renderer(failure: Failure, schedule: Schedule, frames_in_flight: usize) -> (R
         scene: scene::create("none", &device).unwrap(),
         presenter: Box::new(Offscreen::new(&device, extent)),
         processor: Box::new(processor),
+        standby: None,
         device,
         timelines,
     };

@@ -125,6 +125,8 @@ pub enum SelftestPart {
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// The same pictures, whether kernels run inside the Vulkan queue or on CUDA.
+    Pictures,
     /// Work of known length appears with that length.
     Timing,
     /// Every example of the interop library.
@@ -138,6 +140,9 @@ pub enum ProcessorChoice {
     Auto,
     /// CUDA kernels in this process.
     Cuda,
+    /// The same kernels inside the Vulkan queue, one submission a frame: the fastest, where the GPU has VK_NVX_binary_import and
+    /// VK_NVX_image_view_handle.
+    InQueue,
     /// The CPU references on all cores.
     Host,
 }
@@ -198,9 +203,10 @@ pub struct ViewOptions {
     /// Who runs the kernels.
     #[arg(long, value_enum, default_value_t = ProcessorChoice::Auto, help_heading = "How it is made")]
     pub processor: ProcessorChoice,
-    /// The order in which the parts of frames are submitted.
-    #[arg(long, value_enum, default_value_t = Schedule::Pipelined, help_heading = "How it is made")]
-    pub schedule: Schedule,
+    /// The order in which the parts of frames are submitted; by default pipelined. The processor in-queue submits frames whole, and
+    /// takes none.
+    #[arg(long, value_enum, help_heading = "How it is made")]
+    pub schedule: Option<Schedule>,
     /// How many frames may be under way at a time.
     #[arg(
         long,

@@ -95,10 +95,11 @@ impl ViewSession {
     pub fn describe(&mut self) -> String {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
-        let (in_flight, schedule) = (
-            settings.frames_in_flight,
-            format!("{:?}", settings.schedule).to_lowercase(),
-        );
+        let in_flight = settings.frames_in_flight;
+        let schedule = match self.machine.in_queue {
+            true => "one submission a frame".to_owned(),
+            false => format!("{:?}", settings.schedule).to_lowercase(),
+        };
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {
             String::new()

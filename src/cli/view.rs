@@ -7,12 +7,12 @@ use ash::vk;
 use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Catalogue, catalogue};
 use crate::present::{Display, find_display};
-use crate::renderer::{Renderer, Settings};
+use crate::renderer::{Renderer, Schedule, Settings};
 use crate::timing::Capture;
 
 use super::capture::Recording;
 use super::live::LiveKernels;
-use super::options::{PresentChoice, ViewOptions};
+use super::options::{PresentChoice, ProcessorChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
@@ -32,6 +32,7 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// # Errors
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
+    check_in_queue(options)?;
     let mut presets = Presets::of_user();
     let wishes = Wishes::new(options)?;
     wishes.check(&mut presets)?;
@@ -84,6 +85,25 @@ fn chain(
     Ok((live, Tuning::new(chain, presets)))
 }
 
+/// Refuses what a processor in the queue has not.
+fn check_in_queue(options: &ViewOptions) -> anyhow::Result<()> {
+    if options.processor != ProcessorChoice::InQueue {
+        return Ok(());
+    }
+    if options.schedule.is_some() {
+        return Err(usage(
+            "--schedule: the processor in-queue has one order only, a submission a frame: leave --schedule out, or use --processor \
+             cuda, which has schedules",
+        ));
+    }
+    if options.withhold_processed.is_some() {
+        return Err(usage(
+            "--withhold-processed: the processor in-queue signals nothing that could be withheld: use --processor cuda or host",
+        ));
+    }
+    Ok(())
+}
+
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
     if path
         .extension()
@@ -123,7 +143,7 @@ fn settings(options: &ViewOptions) -> Settings {
     Settings {
         render_scale: options.render_scale,
         frames_in_flight: options.frames_in_flight.into(),
-        schedule: options.schedule,
+        schedule: options.schedule.unwrap_or(Schedule::Pipelined),
         wait_limit: options.wait_limit(),
         effects: catalogue().effects().len(),
         instrument: options.instrument,

@@ -94,7 +94,11 @@ pub fn parts_of(record: &FrameRecord) -> Vec<(Part, f64)> {
         };
         // The GPU may begin before the host knows that it has submitted.
         cursor = Cursor(calibration.device_from_host(first.start_ns).min(scene.start_ns));
-        let submitted = end_of(HostWork::SubmitScene).min(scene.start_ns);
+        let submit = match spans.is_one_submission() {
+            true => HostWork::SubmitFrame,
+            false => HostWork::SubmitScene,
+        };
+        let submitted = end_of(submit).min(scene.start_ns);
         let waited = end_of(HostWork::WaitForSlot).min(submitted);
         parts.push((Part::WaitForSlot, cursor.up_to(waited)));
         parts.push((Part::Host, cursor.up_to(submitted)));

@@ -17,8 +17,9 @@ use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
 use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
 
-use super::cuda_chain::{CudaChain, FrameViews, Loaded, image_of};
+use super::cuda_chain::{CudaChain, Loaded, image_of};
 use super::cuda_kernels::KernelLoader;
+use super::launch_pass::FrameViews;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
@@ -171,6 +172,12 @@ impl Processor for CudaProcessor {
         self.slots.clear();
         self.chain.clear();
         self.extents = extents;
+        self.stamps = None;
+        if slots == 0 {
+            // It steps back: what it runs next may be of other effects.
+            self.chain.loader().forget_all();
+            return Ok(Vec::new());
+        }
         self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {

@@ -1,7 +1,7 @@
 //! Who runs the kernel chain between the scene and the screen.
 //!
 //! A processor owns what is shared: the slots' images. It waits for `rendered`, runs the chain's plan and signals
-//! `processed`; the renderer knows nothing else of it.
+//! `processed`; the renderer knows nothing else of it. Or it is in the queue, and records the chain between scene and present.
 
 mod cuda;
 mod cuda_chain;
@@ -9,6 +9,8 @@ mod cuda_kernels;
 mod host;
 mod host_bandwidth;
 mod host_texels;
+mod in_queue;
+mod launch_pass;
 mod once;
 mod timed;
 
@@ -27,6 +29,7 @@ use crate::{interop, vulkan};
 pub use cuda::CudaProcessor;
 pub use cuda_kernels::{KernelLoader, LoadedEffect};
 pub use host::HostProcessor;
+pub use in_queue::{InQueueProcessor, QueueOnce};
 pub use once::CudaOnce;
 pub use timed::CudaTimed;
 
@@ -210,7 +213,8 @@ pub trait Processor {
     /// A failed call.
     fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error>;
 
-    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle.
+    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle. Without slots
+    /// nothing is left: another processor runs the next frames.
     ///
     /// # Errors
     /// What cannot be shared; no memory.
@@ -223,6 +227,21 @@ pub trait Processor {
     /// Records, at the start of the slot's present, how `processed` comes back: readable by compute shaders of a queue of
     /// `family`, in GENERAL.
     fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32);
+
+    /// The chain is recorded into the command buffer that draws and presents: [`record_chain`](Self::record_chain) is called for
+    /// each frame, between [`record_release`](Self::record_release) and [`record_acquire`](Self::record_acquire), and
+    /// [`enqueue`](Self::enqueue) is not. There is neither `rendered` nor `processed`.
+    fn is_in_queue(&self) -> bool {
+        false
+    }
+
+    /// Records the chain of a processor that is in the queue; nothing for others. The slot's frame before has retired.
+    ///
+    /// # Errors
+    /// A kernel did not load, or no memory.
+    fn record_chain(&mut self, _commands: vk::CommandBuffer, _job: &Job) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Enqueues wait for `rendered`, the chain, and the signal of `processed`, all at the job's frame. Never waits.
     ///
@@ -247,7 +266,8 @@ pub trait Processor {
     /// From `frame` on, `processed` is not signalled: to test what happens then.
     fn withhold_from(&mut self, frame: FrameNumber);
 
-    /// Takes no more frames, and waits a limited time until what was enqueued has ended or can be seen not to end.
+    /// Takes no more frames, and waits a limited time until what was enqueued has ended or can be seen not to end. One that is in
+    /// the queue is told so only when what it recorded does not end.
     fn stop(&mut self);
 
     /// Why an enqueued chain failed, if one did and the processor knows: the frame will never be processed.

@@ -261,8 +261,13 @@ impl Renderer {
             slot_wait_ms: in_flight.host_ms(waits),
             waited_for_frame: in_flight.waited_for.map(FrameNumber::value),
             acquire_ms: in_flight.host_ms(&[Work::Acquire]).filter(|_| has_call),
-            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordPresent]),
-            submit_ms: in_flight.host_ms(&[Work::SubmitScene, Work::EnqueueChain, Work::SubmitPresent]),
+            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordChain, Work::RecordPresent]),
+            submit_ms: in_flight.host_ms(&[
+                Work::SubmitScene,
+                Work::EnqueueChain,
+                Work::SubmitPresent,
+                Work::SubmitFrame,
+            ]),
             present_ms: in_flight
                 .host_ms(&[Work::Present])
                 .filter(|_| has_call)

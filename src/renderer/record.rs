@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::jitter::jitter;
-use super::{Error, Renderer, Slot, View};
+use super::{Error, Renderer, View};
 use crate::frame::FrameNumber;
 use crate::present::OverlayPass;
 use crate::scene::SceneFrame;
@@ -33,13 +33,16 @@ impl Renderer {
         frame: FrameNumber,
         view: &View,
     ) -> Result<vk::CommandBuffer, Error> {
-        let Slot {
-            scene_commands,
-            timestamps,
-            ..
-        } = &self.slots[slot];
+        let commands = self.slots[slot].scene_commands.begin()?;
+        self.draw(commands, slot, frame, view);
+        self.slots[slot].scene_commands.end()?;
+        Ok(commands)
+    }
+
+    /// Records the scene, up to where the chain may read it.
+    pub(super) fn draw(&mut self, commands: vk::CommandBuffer, slot: usize, frame: FrameNumber, view: &View) {
+        let timestamps = &self.slots[slot].timestamps;
         let images = &self.images[slot];
-        let commands = scene_commands.begin()?;
         self.device.begin_label(commands, GpuWork::Scene.label());
         write_stamp(timestamps.as_ref(), commands, SCENE_START);
         self.scene.record(
@@ -57,8 +60,6 @@ impl Renderer {
             .record_release(commands, slot, &images.scene.all()[..written], family, &view.plan);
         write_stamp(timestamps.as_ref(), commands, SCENE_END);
         self.device.end_label(commands);
-        scene_commands.end()?;
-        Ok(commands)
     }
 
     pub(super) fn record_present(
@@ -67,15 +68,24 @@ impl Renderer {
         target: u32,
         frame: FrameNumber,
     ) -> Result<vk::CommandBuffer, Error> {
+        let commands = self.slots[slot].present_commands.begin()?;
+        self.show(commands, slot, target, frame)?;
+        self.slots[slot].present_commands.end()?;
+        Ok(commands)
+    }
+
+    /// Records everything from where the chain is done.
+    pub(super) fn show(
+        &mut self,
+        commands: vk::CommandBuffer,
+        slot: usize,
+        target: u32,
+        frame: FrameNumber,
+    ) -> Result<(), Error> {
         if self.overlay.is_some() && self.overlay_pass.is_none() {
             self.overlay_pass = Some(OverlayPass::new(&self.device, self.slots.len())?);
         }
-        let Slot {
-            present_commands,
-            timestamps,
-            ..
-        } = &self.slots[slot];
-        let commands = present_commands.begin()?;
+        let timestamps = &self.slots[slot].timestamps;
         self.device.begin_label(commands, GpuWork::Present.label());
         write_stamp(timestamps.as_ref(), commands, PRESENT_START);
         self.processor.record_acquire(commands, slot, self.present_queue.family);
@@ -97,7 +107,6 @@ impl Renderer {
             timestamps.copy(commands, stamps);
         }
         self.device.end_label(commands);
-        present_commands.end()?;
-        Ok(commands)
+        Ok(())
     }
 }

@@ -51,6 +51,8 @@ pub struct Parts {
     pub scene: Box<dyn Scene>,
     /// Runs the chain.
     pub processor: Box<dyn Processor>,
+    /// Runs the plans that `processor` cannot, where there is one that can.
+    pub standby: Option<Box<dyn Processor>>,
     /// Shows.
     pub presenter: Box<dyn Presenter>,
 }
@@ -66,10 +68,13 @@ impl Renderer {
             timelines,
             scene,
             processor,
+            standby,
             presenter,
         } = parts;
         // The samples' way, which the serial schedule keeps to compare with, has one queue.
         let present_queue = match settings.schedule {
+            // One queue does it all.
+            _ if processor.is_in_queue() => device.scene_queue,
             Schedule::Serial => device.scene_queue,
             Schedule::Pipelined => device.present_queue,
         };
@@ -86,6 +91,10 @@ impl Renderer {
                     present_commands: pool(present_queue, "present")?,
                     timestamps: match settings.instrument {
                         Instrument::Off => None,
+                        // The queue is all there is, so it is spared the copy where it can be.
+                        _ if processor.is_in_queue() && device.answers_queries_at_once() => {
+                            TimestampPool::asked(&device, stamped_queue, TIMESTAMPS, &name)?
+                        }
                         _ => TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
                     },
                     in_flight: None,
@@ -107,10 +116,13 @@ impl Renderer {
             scene,
             images: Vec::new(),
             processor,
+            standby,
+            is_standing_in: false,
             slots,
             pending: VecDeque::new(),
             timelines,
             last_frame: FrameNumber::NONE,
+            last_in_queue: FrameNumber::NONE,
             last_pointer: None,
             extent: vk::Extent2D::default(),
             settings,
@@ -147,6 +159,11 @@ impl Renderer {
         if extent.width == 0 || extent.height == 0 {
             return Ok(());
         }
+        self.retarget(extent)
+    }
+
+    /// Makes everything of this extent anew. The GPU is idle, and nothing is left to be read.
+    pub(super) fn retarget(&mut self, extent: vk::Extent2D) -> Result<(), Error> {
         let extents = FrameExtents {
             scene: array(scaled(extent, self.settings.render_scale)),
             display: array(extent),
@@ -272,7 +289,8 @@ impl Renderer {
     /// # Errors
     /// It cannot.
     pub fn transforms(&self) -> Result<(), String> {
-        self.processor.transforms()
+        let of_standby = self.standby.as_ref().filter(|standby| standby.transforms().is_ok());
+        of_standby.map_or_else(|| self.processor.transforms(), |_| Ok(()))
     }
 
     /// The name of the scene.
@@ -311,6 +329,9 @@ impl Renderer {
     /// Lets go of frames that will not be processed: signals `processed` in the chain's place, so that the queues run
     /// empty. The other timelines are the queues' own and come by themselves.
     fn abandon(&mut self) -> Result<(), Error> {
+        if self.processor.is_in_queue() {
+            return self.abandon_in_queue();
+        }
         // What the chain still signals must come first: values only grow.
         self.processor.stop();
         if self.timelines.processed.value()? < self.last_frame.value() {

@@ -197,7 +197,7 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "submit_ms",
         unit: Unit::Milliseconds,
-        definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass.",
+        definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass; or all at once.",
         present_mon: None,
         read: |record, _| ms(record.submit_ms),
     },

@@ -44,10 +44,14 @@ pub enum HostWork {
     SubmitScene,
     /// Enqueueing the chain's wait for `rendered`, its kernels and its signal of `processed`.
     EnqueueChain,
+    /// Recording the chain, where it runs in the queue.
+    RecordChain,
     /// Recording the present pass.
     RecordPresent,
     /// Submitting it; waits for `processed`, signals `retired`.
     SubmitPresent,
+    /// Submitting scene, chain and present pass at once; signals `retired`.
+    SubmitFrame,
     /// Inside the present call.
     Present,
     /// Waiting for the frame itself: under the serial schedule, and when the renderer finishes.
@@ -56,15 +60,17 @@ pub enum HostWork {
 
 impl HostWork {
     /// All, in the order of a frame.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::WaitForSlot,
         Self::Retire,
         Self::Acquire,
         Self::RecordScene,
         Self::SubmitScene,
         Self::EnqueueChain,
+        Self::RecordChain,
         Self::RecordPresent,
         Self::SubmitPresent,
+        Self::SubmitFrame,
         Self::Present,
         Self::WaitForFrame,
     ];
@@ -78,8 +84,10 @@ impl HostWork {
             Self::RecordScene => "record scene",
             Self::SubmitScene => "submit scene",
             Self::EnqueueChain => "enqueue chain",
+            Self::RecordChain => "record chain",
             Self::RecordPresent => "record present",
             Self::SubmitPresent => "submit present",
+            Self::SubmitFrame => "submit frame",
             Self::Present => "present",
             Self::WaitForFrame => "wait for frame",
         }
@@ -145,4 +153,11 @@ pub struct FrameSpans {
     pub memory_used: Option<u64>,
     /// The device's clock and the host's, read together not long before the frame retired.
     pub calibration: Option<Calibration>,
+}
+
+impl FrameSpans {
+    /// The frame was submitted whole: nothing within it signals, and nothing waits.
+    pub fn is_one_submission(&self) -> bool {
+        self.host.iter().any(|(work, _)| *work == HostWork::SubmitFrame)
+    }
 }

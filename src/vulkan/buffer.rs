@@ -30,6 +30,9 @@ pub struct Buffer {
     device: Arc<Device>,
 }
 
+/// What kernels may expect of an address: CUDA's own allocations are aligned to that.
+const ADDRESS_ALIGNMENT: u64 = 256;
+
 impl Buffer {
     /// Creates a buffer of `size` bytes, at least 1.
     ///
@@ -47,7 +50,10 @@ impl Buffer {
         // SAFETY: V3.
         let raw = unsafe { device.raw.create_buffer(&create_info, None) }.during(what)?;
         // SAFETY: `raw` was just made.
-        let requirements = unsafe { device.raw.get_buffer_memory_requirements(raw) };
+        let mut requirements = unsafe { device.raw.get_buffer_memory_requirements(raw) };
+        if usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+            requirements.alignment = requirements.alignment.max(ADDRESS_ALIGNMENT);
+        }
         let allocation = device.allocator().allocate(&AllocationCreateDesc {
             name,
             requirements,
@@ -116,6 +122,14 @@ impl Buffer {
             unsafe { device.raw.cmd_copy_buffer(commands, staging.raw, buffer.raw, &region) };
         })?;
         Ok(buffer)
+    }
+
+    /// Where the device finds it (`VkDeviceAddress`), aligned to 256. Its usage has SHADER_DEVICE_ADDRESS, and its device was asked
+    /// for [`buffer_addresses`](super::DeviceRequest::buffer_addresses) or for kernels in its queue.
+    pub fn address(&self) -> u64 {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(self.raw);
+        // SAFETY: V1, V3; usage and feature are as the comment above asks.
+        unsafe { self.device.raw.get_buffer_device_address(&info) }
     }
 
     /// The mapped memory. Empty for [`BufferMemory::Device`]. The GPU must not be writing it.

@@ -8,6 +8,7 @@ use ash::{ext, khr, nvx, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 use super::calibration::HostDomain;
+use super::queue_module::KernelFunctions;
 use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
 
 /// What a [`Device`] is asked for.
@@ -17,8 +18,11 @@ pub struct DeviceRequest {
     pub export: bool,
     /// A swapchain will be made.
     pub swapchain: bool,
-    /// CUDA kernels will be launched inside command buffers (`VK_NVX_binary_import`, `VK_NVX_image_view_handle`).
+    /// CUDA kernels will be launched inside command buffers (`VK_NVX_binary_import`, `VK_NVX_image_view_handle`). They take buffers
+    /// by their addresses.
     pub kernels_in_queue: bool,
+    /// Buffers will be asked for their addresses (`bufferDeviceAddress`).
+    pub buffer_addresses: bool,
 }
 
 impl DeviceRequest {
@@ -35,6 +39,19 @@ impl DeviceRequest {
             names.extend([nvx::binary_import::NAME, nvx::image_view_handle::NAME]);
         }
         names
+    }
+
+    /// Everything that a device lacks for the request; empty when it will do.
+    pub fn missing(&self, physical: &PhysicalDevice) -> Vec<String> {
+        let mut missing = physical.missing(&self.extensions());
+        if self.needs_addresses() && !physical.has_buffer_addresses {
+            missing.push("the feature bufferDeviceAddress".into());
+        }
+        missing
+    }
+
+    fn needs_addresses(&self) -> bool {
+        self.kernels_in_queue || self.buffer_addresses
     }
 }
 
@@ -65,8 +82,8 @@ pub struct Device {
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
     /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
     pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
-    /// The request said `kernels_in_queue`.
-    pub(super) has_kernels_in_queue: bool,
+    /// Present when the request said `kernels_in_queue`.
+    pub(super) kernels_in_queue: Option<KernelFunctions>,
     /// `vkGetCalibratedTimestampsEXT` where the device has it, and the host's clock it knows. (Every driver with the KHR
     /// spelling has this one too.)
     pub(super) calibrated_timestamps: Option<(ext::calibrated_timestamps::Device, HostDomain)>,
@@ -87,7 +104,7 @@ impl Device {
         request: &DeviceRequest,
     ) -> Result<Arc<Self>, Error> {
         let mut extensions = request.extensions();
-        let missing = physical.missing(&extensions);
+        let missing = request.missing(&physical);
         let Some(family) = physical.graphics_family().filter(|_| missing.is_empty()) else {
             return Err(Error::Missing {
                 device: physical.name,
@@ -117,7 +134,8 @@ impl Device {
         }
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
             .timeline_semaphore(true)
-            .host_query_reset(true);
+            .host_query_reset(true)
+            .buffer_device_address(request.needs_addresses());
         let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
             .synchronization2(true)
             .dynamic_rendering(true);
@@ -142,7 +160,7 @@ impl Device {
             device: raw.clone(),
             physical_device: physical.raw,
             debug_settings: Default::default(),
-            buffer_device_address: false,
+            buffer_device_address: request.needs_addresses(),
             allocation_sizes: Default::default(),
         });
         let allocator = match allocator {
@@ -163,7 +181,9 @@ impl Device {
             external_semaphore_fd: request
                 .export
                 .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
-            has_kernels_in_queue: request.kernels_in_queue,
+            kernels_in_queue: request
+                .kernels_in_queue
+                .then(|| KernelFunctions::new(&instance.raw, &raw)),
             calibrated_timestamps: host_domain
                 .map(|domain| (ext::calibrated_timestamps::Device::new(&instance.raw, &raw), domain)),
             has_memory_budget,
@@ -187,6 +207,12 @@ impl Device {
     /// Scene and present have a queue each.
     pub fn has_present_queue(&self) -> bool {
         self.scene_queue.raw != self.present_queue.raw
+    }
+
+    /// The host may ask for results of queries whenever their slot has retired: see [`TimestampPool`](super::TimestampPool). Known of
+    /// NVIDIA's driver, which reads them from memory.
+    pub fn answers_queries_at_once(&self) -> bool {
+        self.physical.driver_id == vk::DriverId::NVIDIA_PROPRIETARY
     }
 
     /// Whether an OPTIMAL image of the format can be sampled with linear filtering.

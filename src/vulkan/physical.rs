@@ -66,6 +66,8 @@ pub struct PhysicalDevice {
     pub extensions: Vec<String>,
     /// Memory types and heaps.
     pub memory: vk::PhysicalDeviceMemoryProperties,
+    /// Buffers have addresses (`bufferDeviceAddress`).
+    pub has_buffer_addresses: bool,
     missing_features: Vec<String>,
 }
 
@@ -117,6 +119,7 @@ impl PhysicalDevice {
                 .map(|extension| text(extension.extension_name_as_c_str()))
                 .collect(),
             memory,
+            has_buffer_addresses: has_buffer_addresses(instance, raw, properties.api_version),
             missing_features: missing_features(instance, raw, properties.api_version),
         })
     }
@@ -221,6 +224,17 @@ fn missing_features(instance: &Instance, raw: vk::PhysicalDevice, api_version: u
     .collect()
 }
 
+fn has_buffer_addresses(instance: &Instance, raw: vk::PhysicalDevice, api_version: u32) -> bool {
+    if api_version < vk::API_VERSION_1_2 {
+        return false;
+    }
+    let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut vulkan12);
+    // SAFETY: V3; `raw` came from this instance.
+    unsafe { instance.raw.get_physical_device_features2(raw, &mut features) };
+    vulkan12.buffer_device_address == vk::TRUE
+}
+
 fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -243,6 +257,7 @@ impl PhysicalDevice {
             queue_families: Vec::new(),
             extensions: Vec::new(),
             memory: vk::PhysicalDeviceMemoryProperties::default(),
+            has_buffer_addresses: false,
             missing_features: Vec::new(),
         }
     }

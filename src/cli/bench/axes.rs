@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::Case;
+use crate::bench::{Case, IN_QUEUE};
 use crate::kernels::{Chain, catalogue};
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
@@ -119,7 +119,7 @@ impl Axes {
             for scene in &self.scenes {
                 for chain in &self.chains {
                     for processor in processors {
-                        for (schedule, frames_in_flight) in self.orders() {
+                        for (schedule, frames_in_flight) in self.orders(processor) {
                             for instrument in &self.instrument {
                                 cases.push(Case {
                                     scene: scene.trim().to_owned(),
@@ -146,8 +146,8 @@ impl Axes {
         once
     }
 
-    /// Schedules with the frames they have in flight: serial has one.
-    fn orders(&self) -> Vec<(Schedule, usize)> {
+    /// Schedules with the frames they have in flight: serial has one. A processor that is in the queue has one order.
+    fn orders(&self, processor: &str) -> Vec<(Schedule, usize)> {
         let of = |schedule: &Schedule| match schedule {
             Schedule::Serial => vec![(Schedule::Serial, 1)],
             Schedule::Pipelined => {
@@ -155,7 +155,10 @@ impl Axes {
                 counts.map(|count| (Schedule::Pipelined, (*count).into())).collect()
             }
         };
-        self.schedules.iter().flat_map(of).collect()
+        match processor {
+            IN_QUEUE => of(&Schedule::Pipelined),
+            _ => self.schedules.iter().flat_map(of).collect(),
+        }
     }
 }
 

@@ -42,7 +42,10 @@ impl Machines {
             if let Some(reason) = &machine.without_cuda {
                 tracing::info!("the host runs the kernels: {reason}");
             }
-            if !all.iter().any(|other| processor_of(other) == processor_of(&machine)) {
+            if !all
+                .iter()
+                .any(|other| other.processor_name() == machine.processor_name())
+            {
                 all.push(machine);
             }
         }
@@ -59,12 +62,8 @@ impl Machines {
 
     /// Who runs the chain on each.
     pub fn processors(&self) -> Vec<&'static str> {
-        self.all.iter().map(processor_of).collect()
+        self.all.iter().map(Machine::processor_name).collect()
     }
-}
-
-fn processor_of(machine: &Machine) -> &'static str {
-    if machine.cuda.is_some() { "cuda" } else { "host" }
 }
 
 /// Bytes of GPU memory for a texel of a slot, rounded up: the images of a slot take 40, the host's processor has 16 more, and
@@ -222,7 +221,7 @@ fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
     let machine = machines
         .all
         .iter()
-        .find(|machine| processor_of(machine) == case.processor);
+        .find(|machine| machine.processor_name() == case.processor);
     let settings = Settings {
         render_scale: 1.0,
         frames_in_flight: case.frames_in_flight,

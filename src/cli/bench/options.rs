@@ -52,7 +52,7 @@ pub struct BenchOptions {
         help_heading = "The ways to do it: each with each"
     )]
     pub processors: Option<Vec<ProcessorChoice>>,
-    /// The order in which the parts of frames are submitted; serial has one frame in flight.
+    /// The order in which the parts of frames are submitted; serial has one frame in flight, and the processor in-queue none of these.
     #[arg(
         long,
         value_name = "A,B",

@@ -3,7 +3,7 @@
 use super::block::{Block, Slice};
 use super::flow::Arrow;
 use super::names::Topic;
-use super::proto::{BUILTIN_CLOCK_MONOTONIC_RAW, Clock, ClockSnapshot, TracePacket};
+use super::proto::{BUILTIN_CLOCK_MONOTONIC_RAW, Clock, ClockSnapshot, DebugAnnotation, TracePacket};
 use super::track::nest;
 use super::{
     BEGIN, CHAIN, DEVICE_CLOCK, NOT_WAITED_FOR, OVERLAY, PRESENT, SCENE, TraceWriter, UNKNOWN_KERNEL, WOKEN, tracks,
@@ -109,13 +109,19 @@ impl TraceWriter {
             _ => None,
         };
         let submitted = match work {
-            HostWork::SubmitScene => spans.scene.map(|_| Arrow::SubmitScene),
+            HostWork::SubmitScene | HostWork::SubmitFrame => spans.scene.map(|_| Arrow::SubmitScene),
             HostWork::EnqueueChain => spans.chain.map(|_| Arrow::EnqueueChain),
             HostWork::SubmitPresent => spans.present.map(|_| Arrow::SubmitPresent),
             _ => None,
         };
         let mut notes = vec![Topic::Frame.number(*frame)];
-        notes.extend(waited_for.map(|frame| Topic::WaitsFor.text(format!("retired={frame}, drawn={frame}"))));
+        // Whatever a record waited for was made as its own frame was.
+        let is_whole = spans.is_one_submission();
+        let timelines = |frame| match is_whole {
+            true => format!("retired={frame}"),
+            false => format!("retired={frame}, drawn={frame}"),
+        };
+        notes.extend(waited_for.map(|frame| Topic::WaitsFor.text(timelines(frame))));
         let slice = Slice {
             notes,
             sends: ids(*frame, [submitted]),
@@ -138,17 +144,28 @@ impl TraceWriter {
             let has_work = has_host && spans.host.iter().any(|(other, _)| *other == work);
             has_work.then_some(arrow)
         };
-        let rendered = scene.and(chain).map(|_| Arrow::Rendered);
-        let processed = chain.and(present).map(|_| Arrow::Processed);
+        // Of a frame that was submitted whole only the end is a signal.
+        let is_whole = spans.is_one_submission();
+        let rendered = scene.and(chain).filter(|_| !is_whole).map(|_| Arrow::Rendered);
+        let processed = chain.and(present).filter(|_| !is_whole).map(|_| Arrow::Processed);
         let to_host = |part: Option<Interval>, arrow| part.filter(|_| has_host).map(|_| arrow);
-        let (drawn, retired) = (to_host(scene, Arrow::Drawn), to_host(present, Arrow::Retired));
+        let drawn = to_host(scene, Arrow::Drawn).filter(|_| !is_whole);
+        let retired = to_host(present, Arrow::Retired);
+        let submit_scene = match is_whole {
+            true => submitted(HostWork::SubmitFrame, Arrow::SubmitScene),
+            false => submitted(HostWork::SubmitScene, Arrow::SubmitScene),
+        };
         let note = Topic::Frame.number(frame);
+        let notes = |within: Vec<DebugAnnotation>| -> Vec<DebugAnnotation> {
+            let within = within.into_iter().filter(|_| !is_whole);
+            std::iter::once(note.clone()).chain(within).collect()
+        };
 
         if let Some(scene) = scene {
             let signals = Topic::Signals.text(format!("rendered={frame}, drawn={frame}"));
             let slice = Slice {
-                notes: vec![note.clone(), signals],
-                answers: ids(frame, [submitted(HostWork::SubmitScene, Arrow::SubmitScene)]),
+                notes: notes(vec![signals]),
+                answers: ids(frame, [submit_scene]),
                 signals: ids(frame, [rendered, drawn]),
                 ..Slice::default()
             };
@@ -158,7 +175,7 @@ impl TraceWriter {
             let waits = Topic::WaitsFor.text(format!("rendered={frame}"));
             let signals = Topic::Signals.text(format!("processed={frame}"));
             let slice = Slice {
-                notes: vec![note.clone(), waits, signals],
+                notes: notes(vec![waits, signals]),
                 answers: ids(
                     frame,
                     [submitted(HostWork::EnqueueChain, Arrow::EnqueueChain), rendered],
@@ -186,8 +203,10 @@ impl TraceWriter {
         if let Some(present) = present {
             let waits = Topic::WaitsFor.text(format!("processed={frame}"));
             let signals = Topic::Signals.text(format!("retired={frame}"));
+            let mut notes = notes(vec![waits]);
+            notes.push(signals);
             let slice = Slice {
-                notes: vec![note.clone(), waits, signals],
+                notes,
                 answers: ids(
                     frame,
                     [submitted(HostWork::SubmitPresent, Arrow::SubmitPresent), processed],

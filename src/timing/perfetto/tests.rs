@@ -211,6 +211,43 @@ fn frames_that_nobody_waited_for_are_told_apart() {
     assert_eq!(answered.iter().filter(|(name, _)| name == "not waited for").count(), 2);
 }
 
+/// Its submission begins its scene, and its end is its only signal.
+#[test]
+fn a_frame_that_is_submitted_whole_has_no_arrow_within() {
+    let mut records = [record(1, 0, None), record(2, 1_000, Some(1))];
+    for (record, at) in records.iter_mut().zip([0, 1_000]) {
+        record.spans.host = vec![
+            (HostWork::WaitForSlot, interval(at + 1_000, at + 1_010)),
+            (HostWork::RecordChain, interval(at + 1_010, at + 1_020)),
+            (HostWork::SubmitFrame, interval(at + 1_020, at + 1_040)),
+        ];
+    }
+    let read = read(&info(), &records);
+    let arrows: Vec<u64> = read.arrows().into_keys().collect();
+    let of = |arrow: Arrow, frame| arrow.id(frame);
+    assert_eq!(
+        arrows,
+        [
+            of(Arrow::Retired, 1),
+            of(Arrow::SubmitScene, 1),
+            of(Arrow::Retired, 2),
+            of(Arrow::SubmitScene, 2)
+        ]
+    );
+    let notes = |track| -> Vec<String> {
+        let (_, _, event) = read.events(track, TYPE_SLICE_BEGIN)[0];
+        let notes = event.debug_annotations.iter();
+        notes.filter_map(|note| note.string_value.clone()).collect()
+    };
+    assert_eq!(notes(tracks::SCENE), [""; 0]);
+    assert_eq!(notes(tracks::CHAIN), [""; 0]);
+    assert_eq!(notes(tracks::PRESENT), ["retired=1"]);
+    let waits = read.events(tracks::FRAME_THREAD, TYPE_SLICE_BEGIN);
+    let waits = waits.iter().flat_map(|(_, _, event)| &event.debug_annotations);
+    let waits: Vec<_> = waits.filter_map(|note| note.string_value.as_deref()).collect();
+    assert_eq!(waits, ["retired=1"]);
+}
+
 /// The serial schedule, and the end of a run: the wait's end is in the frame's own record.
 #[test]
 fn a_wait_for_the_frame_itself_ends_its_own_arrows() {
