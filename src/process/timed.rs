@@ -10,7 +10,8 @@ use crate::kernels::reference::FrameParameters;
 use crate::kernels::{BrokenPixels, FrameExtents, Guide, Plan, TestGuides, random_image};
 
 use super::Error;
-use super::cuda_chain::{CudaChain, FrameViews, image_of};
+use super::cuda_chain::{CudaChain, image_of};
+use super::launch_pass::FrameViews;
 
 /// Runs plans over images of its own, frame after frame, and times them by events.
 pub struct CudaTimed {
