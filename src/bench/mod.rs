@@ -6,6 +6,7 @@
 
 mod case;
 pub mod interval;
+pub mod kernels;
 mod results;
 pub mod text;
 

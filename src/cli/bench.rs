@@ -1,6 +1,7 @@
 //! `handover bench`: fixed work, rendered offscreen in interleaved rounds; how long it took, and what of that differs.
 
 mod axes;
+mod kernels;
 mod measure;
 mod options;
 
@@ -15,13 +16,16 @@ use super::setup::Machine;
 use super::usage;
 use axes::Axes;
 use measure::{Machines, Measurement};
-pub use options::BenchOptions;
+pub use options::{BenchCommand, BenchOptions};
 
 /// Measures, or reads what was measured; prints it, and what differs from an earlier bench.
 ///
 /// # Errors
 /// The cases cannot be, a file cannot be read or written, the results are of two machines, or the machine failed.
 pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
+    if let Some(BenchCommand::Kernels(options)) = &options.command {
+        return kernels::run(options);
+    }
     // First what can be wrong with files: a bench takes a while, and would have been in vain.
     let base = options
         .compare

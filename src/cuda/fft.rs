@@ -1,6 +1,6 @@
 //! Fourier transforms by cuFFT, found at run time.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::cufft::{result, sys};
 use cudarc::driver::{CudaContext, CudaStream};
@@ -71,6 +71,7 @@ impl Fft {
             true => sys::cufftType::CUFFT_R2C,
             false => sys::cufftType::CUFFT_C2R,
         };
+        keep(context);
         // The slowest axis first.
         let mut lengths = [height, width].map(|length| length as i32);
         let none = std::ptr::null_mut();
@@ -116,6 +117,16 @@ impl Fft {
             }
         };
         run.map_err(|error| refused("enqueue a Fourier transform".into(), error))
+    }
+}
+
+/// Keeps a context until the process ends. cuFFT has a module in every context that it planned in, and lets it go at exit only: with
+/// the context destroyed before, the module's memory is never freed, and cuFFT's handle of it names nothing.
+fn keep(context: &Arc<CudaContext>) {
+    static KEPT: Mutex<Vec<Arc<CudaContext>>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !kept.iter().any(|other| other.cu_ctx() == context.cu_ctx()) {
+        kept.push(Arc::clone(context));
     }
 }
 

@@ -17,6 +17,7 @@
 //! * **N2** A function is looked up with the type that `nvrtc.h` gives it.
 //! * **N3** Arguments live until the call returns; a program is destroyed once, after its last use.
 
+mod arithmetic;
 mod array;
 mod bandwidth;
 mod buffer;
@@ -35,8 +36,9 @@ mod peer;
 mod stamp;
 mod views;
 
+pub use arithmetic::{ArithmeticRates, arithmetic_rates};
 pub use array::{ArrayFormat, CudaImage};
-pub use bandwidth::copy_bandwidth;
+pub use bandwidth::{copy_bandwidth, copy_us};
 pub use buffer::CudaBuffer;
 pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
 pub use diagnostic::{Diagnostic, Severity};

@@ -36,6 +36,8 @@ pub struct Effect {
     pub guides: Vec<Guide>,
     /// How far a processor may be from the CPU reference.
     pub tolerance: Tolerance,
+    /// What it computes at least.
+    pub arithmetic: Arithmetic,
     /// The CUDA C++ with its front matter.
     pub code: String,
     /// Its kernels, compiled; none for an effect that has not been compiled yet.
@@ -90,6 +92,8 @@ pub struct PassDescription {
     pub buffers: [Option<PassBuffer>; 4],
     /// Threads of the grid, where these are not the texels of the destination (or, without one, of the source).
     pub threads: Option<[u32; 2]>,
+    /// Texels that a thread writes, in x and y: the grid has fewer threads by so much.
+    pub texels: [u32; 2],
     /// Threads of a block, in x and y.
     pub block: [u32; 2],
     /// Handed to the kernel: tells passes of one entry apart.
@@ -280,6 +284,19 @@ pub struct Tolerance {
     pub relative: f32,
     /// Why it is not zero, or why it is.
     pub why: String,
+}
+
+/// What an effect computes for a texel of what is shown, at least and at default parameters: told where it may be bound by arithmetic
+/// and not by the bytes that it moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arithmetic {
+    /// Additions, multiplications, minima, maxima, comparisons and conversions of floats.
+    #[serde(default)]
+    pub operations: f64,
+    /// Reciprocals, roots, exponentials, logarithms, sines.
+    #[serde(default)]
+    pub special: f64,
 }
 
 impl Effect {

@@ -4,7 +4,7 @@ mod passes;
 
 use toml::Spanned;
 
-use super::effect::{Effect, EffectId, Guide, Stage, Tolerance};
+use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage, Tolerance};
 use super::parameter::{Parameter, ParameterType};
 use passes::{BufferText, PassText, Resolver};
 
@@ -43,6 +43,8 @@ struct FrontMatter {
     upscales: bool,
     #[serde(default)]
     tolerance: Tolerance,
+    #[serde(default)]
+    arithmetic: Arithmetic,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,
     #[serde(default)]
@@ -114,6 +116,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         jitter: text.jitter,
         upscales: text.upscales,
         tolerance: text.tolerance,
+        arithmetic: text.arithmetic,
         code: code.to_owned(),
         binary: None,
         id: EffectId::next(),

@@ -234,6 +234,11 @@ fn what_cannot_be_is_refused_with_its_line() {
             "buffers",
             "nothing says how many threads there are",
         ),
+        (
+            "source = \"input\"\nbuffers",
+            "source = \"input\"\ntexels = [0, 2]\nbuffers",
+            "expected at least one of `texels`",
+        ),
         ("destination = \"output\"\n", "", "the last pass must write \"output\""),
     ] {
         let found = message(from, to);

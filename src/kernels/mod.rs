@@ -25,8 +25,8 @@ pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
 pub use chain::{Chain, SettingError};
 pub use compare::{Comparison, Mismatch, compare};
 pub use effect::{
-    Binary, BufferDescription, BufferSize, Effect, EffectId, Guide, ImageShape, PassBuffer, PassDescription, PassImage,
-    Stage, TexelFormat, Tolerance,
+    Arithmetic, Binary, BufferDescription, BufferSize, Effect, EffectId, Guide, ImageShape, PassBuffer,
+    PassDescription, PassImage, Stage, TexelFormat, Tolerance,
 };
 pub use front_matter::{FrontMatterError, parse};
 pub use grid::{Grid, GridKind, Transform, padded};

@@ -233,24 +233,37 @@ impl Plan {
             let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
             Some(grid.elements(given))
         };
-        launch
-            .description()
-            .threads
-            .or_else(|| extent(launch.destination))
+        let description = launch.description();
+        if let Some(threads) = description.threads {
+            return threads;
+        }
+        let [width, height] = extent(launch.destination)
             .or_else(grid)
             .or_else(|| extent(launch.sources[0]))
-            .unwrap_or([1, 1])
+            .unwrap_or([1, 1]);
+        let [across, down] = description.texels;
+        [width.div_ceil(across), height.div_ceil(down)]
     }
 
-    /// The fewest bytes that a launch must move in such frames: each image that it reads or writes, once. Guides and buffers
-    /// are not counted.
+    /// The fewest bytes that a launch must move in such frames: each image and each buffer that it reads or writes, once. Guides and
+    /// tables are not counted.
     pub fn least_bytes(&self, launch: &Launch, extents: FrameExtents) -> u64 {
         let images = launch.sources.into_iter().chain([launch.destination]).flatten();
         let bytes = |image| {
             let [width, height] = self.extent_of(image, extents).map(u64::from);
             width * height * self.format_of(image).bytes()
         };
-        images.map(bytes).sum()
+        let buffers = launch.buffers.into_iter().flatten();
+        let buffers = buffers.filter(|buffer| !matches!(buffer, BufferId::Table(_)));
+        images.map(bytes).sum::<u64>() + buffers.map(|buffer| self.bytes_of(buffer, extents)).sum::<u64>()
+    }
+
+    /// The fewest bytes that a frame's launches must move: each what it must, and each guide that effects read once.
+    pub fn least_frame_bytes(&self, extents: FrameExtents) -> u64 {
+        let launches = self.launches.iter().map(|launch| self.least_bytes(launch, extents));
+        let texels: u64 = extents.scene.map(u64::from).iter().product();
+        let guides = self.guides.iter().map(|guide| texels * guide.bytes() as u64);
+        launches.sum::<u64>() + guides.sum::<u64>()
     }
 }
 

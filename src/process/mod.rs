@@ -12,6 +12,7 @@ mod host_texels;
 mod in_queue;
 mod launch_pass;
 mod once;
+mod timed;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use cuda_kernels::{KernelLoader, LoadedEffect};
 pub use host::HostProcessor;
 pub use in_queue::{InQueueProcessor, QueueOnce};
 pub use once::CudaOnce;
+pub use timed::CudaTimed;
 
 /// An error of running the chain.
 #[derive(Debug, thiserror::Error)]

@@ -2,17 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::bench::MOST_ROUNDS;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
 use super::super::options::{ProcessorChoice, Size, parse_size};
+use super::kernels::KernelBenchOptions;
 
 /// Options of `handover bench`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchOptions {
+    /// Other benches.
+    #[command(subcommand)]
+    pub command: Option<BenchCommand>,
+
     /// The set of cases; options below replace what it says.
     #[arg(value_enum, value_name = "SET", default_value_t = BenchSet::Short)]
     pub set: BenchSet,
@@ -116,6 +122,13 @@ pub struct BenchOptions {
     pub read: Option<PathBuf>,
 }
 
+/// A bench of something else than frames.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// Every effect by itself: how long it takes, and what of the device's bandwidth or arithmetic it reaches.
+    Kernels(KernelBenchOptions),
+}
+
 /// A named set of cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BenchSet {
@@ -128,7 +141,7 @@ pub enum BenchSet {
 }
 
 /// Reads `1280x720`, or the name of a size.
-fn parse_named_size(text: &str) -> Result<Size, String> {
+pub fn parse_named_size(text: &str) -> Result<Size, String> {
     let (width, height) = match text.to_ascii_lowercase().as_str() {
         "720p" => (1280, 720),
         "1080p" => (1920, 1080),

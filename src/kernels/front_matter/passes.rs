@@ -34,6 +34,7 @@ pub(super) struct PassText {
     #[serde(default)]
     buffers: Vec<String>,
     threads: Option<[u32; 2]>,
+    texels: Option<[u32; 2]>,
     block: Option<[u32; 2]>,
     #[serde(default)]
     index: u32,
@@ -173,6 +174,15 @@ impl<'a> Resolver<'a> {
         }
         let read = |name: &Option<String>| name.as_deref().map(|name| self.read(name)).transpose();
         let mut sources = [read(&pass.source)?, read(&pass.second)?, read(&pass.third)?];
+        if pass
+            .texels
+            .is_some_and(|texels| texels.contains(&0) || pass.threads.is_some())
+        {
+            return Err(format!(
+                "expected at least one of `texels` in x and y, and no `threads` beside them, found {:?}",
+                pass.texels.unwrap_or_default()
+            ));
+        }
         if pass.source.is_none() && pass.threads.is_none() && pass.destination.is_none() {
             return Err(
                 "expected a source, a destination or `threads`: nothing says how many threads there are".into(),
@@ -196,6 +206,7 @@ impl<'a> Resolver<'a> {
                 destination,
                 buffers,
                 threads: pass.threads,
+                texels: pass.texels.unwrap_or([1; 2]),
                 block,
                 index: pass.index + index,
                 transform: None,
@@ -217,7 +228,7 @@ impl<'a> Resolver<'a> {
     fn transform(&mut self, pass: &PassText, transform: Transform, last: bool) -> Result<(), String> {
         let images = [&pass.source, &pass.second, &pass.third, &pass.destination];
         let others = images.into_iter().any(Option::is_some) || pass.repeat.is_some() || pass.block.is_some();
-        if last || others || pass.threads.is_some() {
+        if last || others || pass.threads.is_some() || pass.texels.is_some() {
             return Err(
                 "a transform reads a grid and writes another: expected two `buffers` alone, and a pass behind it"
                     .into(),
@@ -245,6 +256,7 @@ impl<'a> Resolver<'a> {
             destination: None,
             buffers,
             threads: None,
+            texels: [1; 2],
             block: [1, 1],
             index: 0,
             transform: Some(transform),

@@ -1,0 +1,237 @@
+//! `handover bench kernels`: every effect by itself, against what the device can do at most.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use fastrand::Rng;
+
+use crate::bench::kernels::{EffectTimes, KernelResults, Limits, text};
+use crate::cuda::{CudaDevice, Driver};
+use crate::kernels::{Catalogue, Chain, Effect, FrameExtents, Given, Plan, catalogue};
+use crate::live;
+use crate::process::CudaTimed;
+use crate::report::NewFile;
+
+use super::super::options::{ProcessorChoice, Size};
+use super::super::output::print;
+use super::super::setup::{Machine, Request};
+use super::super::usage;
+use super::facts;
+use super::options::parse_named_size;
+
+/// Options of `handover bench kernels`.
+#[derive(Debug, Args)]
+pub struct KernelBenchOptions {
+    /// The effects; by default all.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub effects: Option<Vec<String>>,
+    /// Kernel files of yours, each an effect besides.
+    #[arg(long = "kernel", value_name = "PATH")]
+    pub files: Vec<PathBuf>,
+    /// Extents of what is shown: WIDTHxHEIGHT, or 720p, 1080p, 4k, 8k. An effect that upscales is given two thirds of it.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = parse_named_size, default_value = "1080p,4k,8k")]
+    pub sizes: Vec<Size>,
+    /// Sets a parameter: EFFECT.PARAMETER=VALUE.
+    #[arg(long = "set", value_name = "SETTING")]
+    pub settings: Vec<String>,
+    /// Rounds; each runs every effect once, in an order of its own.
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Shows each launch too.
+    #[arg(long)]
+    pub launches: bool,
+    /// What the order is drawn from; by default another one each time.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// The GPU: its number, a part of its name, or the start of its UUID.
+    #[arg(long, value_name = "GPU")]
+    pub gpu: Option<String>,
+    /// Write all rounds to FILE, which must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// How long the timed frames of a round take together, about: long enough for the clock of events and the way in.
+const ROUND_US: f64 = 2000.0;
+/// Frames of a round.
+const FEWEST: f64 = 4.0;
+const MOST: f64 = 200.0;
+/// Frames of which the shortest time of each launch is taken.
+const LAUNCH_FRAMES: u32 = 12;
+
+/// Measures, prints and writes.
+///
+/// # Errors
+/// An unknown effect or setting, a kernel file that cannot run, no CUDA, no memory, or a kernel that failed.
+pub fn run(options: &KernelBenchOptions) -> anyhow::Result<()> {
+    if let Some(path) = &options.json {
+        // Not kept open: a bench that is broken off leaves nothing behind.
+        NewFile::create(path).map_err(usage)?;
+    }
+    let request = Request {
+        gpu: options.gpu.clone(),
+        validate_if_present: false,
+        ..Request::offscreen(ProcessorChoice::Cuda)
+    };
+    let machine = Machine::open(&request, None)?;
+    let (driver, device) = machine
+        .cuda
+        .as_ref()
+        .ok_or_else(|| anyhow::anyhow!("the kernels' times are those of CUDA, and there is none"))?;
+    if cfg!(debug_assertions) {
+        tracing::warn!("this is a debug build: its times are not those of a release build");
+    }
+    for size in &options.sizes {
+        let (width, height) = (size.width, size.height);
+        machine.check_extent(ash::vk::Extent2D { width, height })?;
+    }
+    let catalogue = with_files(&options.files, device)?;
+    let chains = chains(options, &catalogue)?;
+    let results = measure(options, &chains, (driver, device), &machine)?;
+    if let Some(path) = &options.json {
+        let file = NewFile::create(path).map_err(usage)?;
+        let path = file
+            .write(&(serde_json::to_string_pretty(&results)? + "\n"))
+            .map_err(usage)?;
+        tracing::info!("results: {}", path.display());
+    }
+    print(text(&results, options.launches))
+}
+
+/// The program's effects and those of the files.
+fn with_files(files: &[PathBuf], device: &CudaDevice) -> anyhow::Result<Arc<Catalogue>> {
+    let mut all = Arc::clone(catalogue());
+    for path in files {
+        let text = std::fs::read_to_string(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
+        let built = live::build(path, &text, device.compute_capability).map_err(usage)?;
+        let (with, _) = all.with(built.effect).map_err(usage)?;
+        all = Arc::new(with);
+    }
+    Ok(all)
+}
+
+/// A chain of each effect alone.
+fn chains(options: &KernelBenchOptions, catalogue: &Arc<Catalogue>) -> anyhow::Result<Vec<(Arc<Effect>, Chain)>> {
+    let stems = options.files.iter().filter_map(|path| path.file_stem());
+    let files: Vec<String> = stems.map(|stem| stem.to_string_lossy().into_owned()).collect();
+    let mut chosen = Vec::new();
+    for name in options.effects.iter().flatten() {
+        chosen.push(catalogue.by_name(name.trim()).map_err(usage)?.name.clone());
+    }
+    if options.effects.is_none() && files.is_empty() {
+        let shown = catalogue
+            .effects()
+            .iter()
+            .filter(|effect| !effect.hidden || effect.name == "copy");
+        chosen.extend(shown.map(|effect| effect.name.clone()));
+    }
+    chosen.extend(files);
+    let mut chains = Vec::new();
+    for name in chosen {
+        let mut chain = Chain::with_enabled(catalogue, &[name.as_str()]).map_err(usage)?;
+        for setting in &options.settings {
+            let assigned = setting
+                .split_once('=')
+                .and_then(|(what, value)| Some((what, value.parse().ok()?)));
+            let (what, value) =
+                assigned.ok_or_else(|| usage(format!("--set {setting}: expected EFFECT.PARAMETER=VALUE")))?;
+            chain.set(what.trim(), value).map_err(usage)?;
+        }
+        let effect = catalogue.by_name(&name).map_err(usage)?;
+        chains.push((Arc::clone(effect), chain));
+    }
+    Ok(chains)
+}
+
+fn measure(
+    options: &KernelBenchOptions,
+    chains: &[(Arc<Effect>, Chain)],
+    (driver, device): (&Driver, &CudaDevice),
+    machine: &Machine,
+) -> anyhow::Result<KernelResults> {
+    let mut timed = CudaTimed::new(driver, device)?;
+    let (copy_bandwidth, arithmetic) = timed.limits()?;
+    let limits = Limits {
+        copy_bandwidth: copy_bandwidth
+            .ok_or_else(|| anyhow::anyhow!("no memory to measure the copy bandwidth with"))?,
+        operations: arithmetic.operations,
+        special: arithmetic.special,
+    };
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
+    let mut rng = Rng::with_seed(seed);
+    let mut results = KernelResults::new(facts(std::slice::from_ref(machine)), limits, seed);
+    for size in &options.sizes {
+        let display = [size.width, size.height];
+        for upscales in [false, true] {
+            let chains: Vec<_> = chains
+                .iter()
+                .filter(|(effect, _)| effect.upscales == upscales)
+                .collect();
+            if chains.is_empty() {
+                continue;
+            }
+            let extents = FrameExtents {
+                scene: if upscales {
+                    display.map(|length| (2 * length).div_ceil(3))
+                } else {
+                    display
+                },
+                display,
+            };
+            timed.retarget(extents)?;
+            results
+                .effects
+                .extend(rounds(options, &chains, &mut timed, extents, &mut rng)?);
+        }
+    }
+    Ok(results)
+}
+
+/// All rounds at one pair of extents.
+fn rounds(
+    options: &KernelBenchOptions,
+    chains: &[&(Arc<Effect>, Chain)],
+    timed: &mut CudaTimed,
+    extents: FrameExtents,
+    rng: &mut Rng,
+) -> anyhow::Result<Vec<EffectTimes>> {
+    let given = Given {
+        guides: true,
+        scaled: extents.scene != extents.display,
+        transforms: crate::cuda::find_cufft().is_ok(),
+    };
+    let mut all: Vec<(Plan, u32, EffectTimes)> = Vec::new();
+    let image_bytes = extents.display.iter().map(|length| f64::from(*length)).product::<f64>() * 8.0;
+    let copies = timed.copy_us(extents.display, FEWEST as u32)?;
+    let copies = timed.copy_us(extents.display, (ROUND_US / copies).clamp(FEWEST, MOST) as u32)?;
+    for (effect, chain) in chains {
+        let plan = chain.plan_over(given);
+        if plan.launches[0].of.id != effect.id {
+            tracing::warn!("{} cannot run here, and is left out", effect.name);
+            continue;
+        }
+        let once = timed.frame_us(&plan, FEWEST as u32)?;
+        let frames = (ROUND_US / once).clamp(FEWEST, MOST) as u32;
+        let names = plan.launches.iter().map(|launch| launch.entry().to_owned());
+        let times = EffectTimes {
+            effect: effect.name.clone(),
+            extent: extents.display,
+            copy_bandwidth: 2.0 * image_bytes / copies * 1e6,
+            least_bytes: plan.least_frame_bytes(extents),
+            arithmetic: effect.arithmetic,
+            rounds_us: Vec::new(),
+            launches_us: names.zip(timed.launches_us(&plan, LAUNCH_FRAMES)?).collect(),
+        };
+        all.push((plan, frames, times));
+    }
+    for _ in 0..options.rounds {
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        rng.shuffle(&mut order);
+        for place in order {
+            let (plan, frames, times) = &mut all[place];
+            times.rounds_us.push(timed.frame_us(plan, *frames)?);
+        }
+    }
+    Ok(all.into_iter().map(|(_, _, times)| times).collect())
+}
