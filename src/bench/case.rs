@@ -43,7 +43,7 @@ impl Case {
         format!(
             "{}, {}, {} in flight, instrument {}",
             self.processor,
-            lowercase(&self.schedule),
+            self.schedule.name(),
             self.frames_in_flight,
             lowercase(&self.instrument)
         )

@@ -95,10 +95,7 @@ impl ViewSession {
     pub fn describe(&mut self) -> String {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
-        let (in_flight, schedule) = (
-            settings.frames_in_flight,
-            format!("{:?}", settings.schedule).to_lowercase(),
-        );
+        let (in_flight, schedule) = (settings.frames_in_flight, settings.schedule.name());
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {
             String::new()

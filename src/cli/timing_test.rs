@@ -95,7 +95,7 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
     let parts = Parts {
         scene: Box::new(load),
         processor: machine.processor(&timelines)?,
-        presenter: Box::new(Offscreen::new(device, EXTENT)),
+        presenter: Box::new(Offscreen::new(EXTENT)),
         device: Arc::clone(device),
         timelines,
     };

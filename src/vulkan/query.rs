@@ -10,10 +10,12 @@ use super::{Buffer, BufferMemory, Device, Error, Queue, ResultExt};
 /// `VkQueryPool` of timestamps, with the memory they are read from.
 ///
 /// The queue copies them, rather than the host asking for them: Mesa's lavapipe answers `vkGetQueryPoolResults` only when
-/// the whole device is idle, which stalls every frame, and never ends when a frame hangs.
+/// the whole device is idle, which stalls every frame, and never ends when a frame hangs. But a queue that only transfers cannot
+/// copy queries: then the host asks.
 pub struct TimestampPool {
     raw: vk::QueryPool,
-    values: Buffer,
+    /// Where the queue copies them; `None`: the host asks.
+    values: Option<Buffer>,
     count: u32,
     valid_bits: u32,
     device: Arc<Device>,
@@ -25,11 +27,27 @@ impl TimestampPool {
     /// # Errors
     /// A failed call.
     pub fn new(device: &Arc<Device>, queue: Queue, count: u32, name: &str) -> Result<Option<Self>, Error> {
+        Self::create(device, queue, count, true, name)
+    }
+
+    /// The same where the last queue of a frame only transfers: [`TimestampPool::copy`] does nothing.
+    ///
+    /// # Errors
+    /// A failed call.
+    pub fn without_copies(device: &Arc<Device>, queue: Queue, count: u32, name: &str) -> Result<Option<Self>, Error> {
+        Self::create(device, queue, count, false, name)
+    }
+
+    fn create(device: &Arc<Device>, queue: Queue, count: u32, copied: bool, name: &str) -> Result<Option<Self>, Error> {
         if queue.timestamp_valid_bits == 0 {
             return Ok(None);
         }
-        let (size, usage) = (u64::from(count) * 8, vk::BufferUsageFlags::TRANSFER_DST);
-        let values = Buffer::new(device, size, usage, BufferMemory::ReadBack, name)?;
+        let values = if copied {
+            let (size, usage) = (u64::from(count) * 8, vk::BufferUsageFlags::TRANSFER_DST);
+            Some(Buffer::new(device, size, usage, BufferMemory::ReadBack, name)?)
+        } else {
+            None
+        };
         let create_info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(count);
@@ -51,7 +69,9 @@ impl TimestampPool {
     pub fn reset(&mut self) {
         // SAFETY: V1; hostQueryReset is enabled; the caller's slot has retired.
         unsafe { self.device.raw.reset_query_pool(self.raw, 0, self.count) };
-        self.values.bytes_mut().fill(0);
+        if let Some(values) = &mut self.values {
+            values.bytes_mut().fill(0);
+        }
     }
 
     /// Records a timestamp that is taken when everything recorded before it in the queue has finished.
@@ -62,25 +82,45 @@ impl TimestampPool {
         unsafe { self.device.raw.cmd_write_timestamp2(commands, stage, self.raw, index) };
     }
 
-    /// Records the copy of the first `count` timestamps to where the host reads them. They must have been written before, in
-    /// this command buffer or in one that it waits for.
+    /// Records the copy of the first `count` timestamps to where the host reads them, where they are copied. They must have been
+    /// written before, in this command buffer or in one that it waits for.
     pub fn copy(&self, commands: vk::CommandBuffer, count: u32) {
+        let Some(values) = &self.values else { return };
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        let (raw, target) = (&self.device.raw, self.values.raw);
+        let (raw, target) = (&self.device.raw, values.raw);
         // SAFETY: V1; the caller's command buffer is recording; the buffer has 8 bytes for each query.
         unsafe { raw.cmd_copy_query_pool_results(commands, self.raw, 0, count.min(self.count), target, 0, 8, flags) };
         transfer_to_host(&self.device, commands);
     }
 
-    /// The timestamps in nanoseconds of the device's clock; `None` where none was copied since the last reset. The
-    /// submission that copied them must have finished.
+    /// The timestamps in nanoseconds of the device's clock; `None` where none was taken since the last reset. The
+    /// submissions that wrote and copied them must have finished.
     pub fn read(&self) -> Vec<Option<u64>> {
-        let ticks = bytemuck::pod_collect_to_vec::<u8, u64>(self.values.bytes());
+        let ticks = match &self.values {
+            Some(values) => bytemuck::pod_collect_to_vec::<u8, u64>(values.bytes()),
+            None => self.asked(),
+        };
         let first = ticks.iter().copied().find(|ticks| *ticks != 0).unwrap_or_default();
         ticks
             .into_iter()
             .map(|ticks| (ticks != 0).then(|| self.device.physical.nanoseconds(self.unwrapped(first, ticks))))
             .collect()
+    }
+
+    /// What the driver answers; 0 for those that were not written. Never waits.
+    fn asked(&self) -> Vec<u64> {
+        let mut found = vec![[0_u64; 2]; self.count as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
+        // SAFETY: V1; each query has its value and its availability, 8 bytes each.
+        let answer = unsafe { self.device.raw.get_query_pool_results(self.raw, 0, &mut found, flags) };
+        // NOT_READY: some were not written.
+        if let Err(error) = answer
+            && error != vk::Result::NOT_READY
+        {
+            tracing::debug!("read timestamps: {error}");
+        }
+        let written = |[ticks, available]: [u64; 2]| if available == 0 { 0 } else { ticks };
+        found.into_iter().map(written).collect()
     }
 
     /// `ticks` as a counter that does not start again from 0 after `first`, as one of few valid bits does every hour.
