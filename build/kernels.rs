@@ -8,7 +8,7 @@ use std::{env, fs};
 /// What makes the PTX anew; every message ends with it.
 const REFRESH: &str = "run scripts/compile-kernels";
 
-/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `HEADER`, `OPTIONS` and `LAYOUT_PTX`.
+/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `SCREEN_SOURCES`, `HEADER`, `OPTIONS` and `LAYOUT_PTX`.
 pub fn embed() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build/kernels.rs");
     println!("cargo::rerun-if-changed=kernels");
@@ -20,29 +20,36 @@ pub fn embed() -> Result<(), String> {
     let header = read(&header_path)?;
     let options = read(&options_path)?;
 
-    let mut generated = String::from("const SOURCES: &[Source] = &[\n");
+    let mut generated = String::new();
     let mut everything: Vec<u8> = Vec::new();
-    for path in sources(&folder)? {
-        let source = read(&path)?;
-        let ptx = path.with_extension("ptx");
-        check(&ptx, &path, &[&source, &header, &options])?;
-        if !everything.is_empty() {
-            everything.push(0);
+    // The effects, and what writes the screen image after them.
+    for (list, folder) in [("SOURCES", folder.clone()), ("SCREEN_SOURCES", folder.join("screen"))] {
+        generated += &format!("const {list}: &[Source] = &[\n");
+        for path in sources(&folder)? {
+            let source = read(&path)?;
+            let ptx = path.with_extension("ptx");
+            check(&ptx, &path, &[&source, &header, &options])?;
+            if list == "SOURCES" {
+                if !everything.is_empty() {
+                    everything.push(0);
+                }
+                everything.extend(&source);
+            }
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let (code, ptx) = (path.display().to_string(), ptx.display().to_string());
+            writeln!(
+                generated,
+                "    Source {{ name: {name:?}, code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
+            )
+            .map_err(|error| error.to_string())?;
         }
-        everything.extend(&source);
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let (code, ptx) = (path.display().to_string(), ptx.display().to_string());
-        writeln!(
-            generated,
-            "    Source {{ name: {name:?}, code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
-        )
-        .map_err(|error| error.to_string())?;
+        generated += "];\n";
     }
     let layout = folder.join("layout.ptx");
     check(&layout, &header_path, &[&everything, &header, &options])?;
     writeln!(
         generated,
-        "];\nconst HEADER_TEXT: &str = include_str!({:?});\nconst OPTIONS: &str = include_str!({:?});\n\
+        "const HEADER_TEXT: &str = include_str!({:?});\nconst OPTIONS: &str = include_str!({:?});\n\
          #[cfg(test)]\nconst LAYOUT_PTX: &str = include_str!({:?});",
         header_path.display().to_string(),
         options_path.display().to_string(),

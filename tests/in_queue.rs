@@ -214,6 +214,7 @@ impl Processor for Copying {
             interval,
             chain_ms: interval.map(Interval::milliseconds),
             kernels: Vec::new(),
+            ..ChainTimes::default()
         }
     }
 
@@ -278,7 +279,7 @@ fn renderer(machine: &Machine, who: Who, settings: Settings) -> Renderer {
     };
     let parts = Parts {
         scene: scene::create("none", &device).unwrap(),
-        presenter: Box::new(Offscreen::new(&device, EXTENT)),
+        presenter: Box::new(Offscreen::new(EXTENT)),
         processor,
         standby,
         device: Arc::clone(&device),

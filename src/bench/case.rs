@@ -45,7 +45,7 @@ impl Case {
         let lowercase = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
         let order = match self.processor.as_str() {
             IN_QUEUE => String::new(),
-            _ => format!(", {}", lowercase(&self.schedule)),
+            _ => format!(", {}", self.schedule.name()),
         };
         format!(
             "{}{order}, {} in flight, instrument {}",

@@ -97,8 +97,8 @@ impl ViewSession {
         let settings = self.renderer.settings();
         let in_flight = settings.frames_in_flight;
         let schedule = match self.machine.in_queue {
-            true => "one submission a frame".to_owned(),
-            false => format!("{:?}", settings.schedule).to_lowercase(),
+            true => "one submission a frame",
+            false => settings.schedule.name(),
         };
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {

@@ -18,6 +18,7 @@ mod pass;
 mod plan;
 mod preset;
 pub mod reference;
+mod screen;
 mod table;
 mod test_guides;
 
@@ -36,6 +37,7 @@ pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
 pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
 pub use preset::{Preset, PresetError};
+pub use screen::{ScreenKernel, SrgbTable};
 pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;
 

@@ -284,6 +284,7 @@ fn chain_times(stamps: &[u64], launches: &[(usize, usize, u64)]) -> ChainTimes {
         interval: Some(Interval::new(*start, *end)),
         chain_ms: Some(since_start(*end) * 1e-6),
         kernels: launches.iter().zip(spans).map(kernel).collect(),
+        ..ChainTimes::default()
     }
 }
 

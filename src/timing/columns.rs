@@ -218,28 +218,31 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "chain_ms",
         unit: Unit::Milliseconds,
-        definition: "The kernel chain, first stamp to last, gaps between kernels included.",
+        definition: "The kernel chain, first stamp to last, gaps between kernels included; under `--schedule copy-back` with the pass \
+                     that makes the screen image, but without the overlay.",
         present_mon: None,
         read: |record, _| ms(record.chain_ms),
     },
     Column {
         name: "handover_to_vulkan_ms",
         unit: Unit::Milliseconds,
-        definition: "Hand-over from CUDA to Vulkan: the chain's last stamp to the present pass's first.",
+        definition: "Hand-over from CUDA to Vulkan: the chain's last stamp to the present's first.",
         present_mon: None,
         read: |record, _| ms(record.handover_to_vulkan_ms),
     },
     Column {
         name: "present_gpu_ms",
         unit: Unit::Milliseconds,
-        definition: "GPU: the present pass, first stamp to last, but for the overlay.",
+        definition: "GPU: the present, first stamp to last, but for the overlay: the pass that encodes and what carries its picture; \
+                     under `--schedule copy-back` the latter alone, on the queue that transfers (NA where that takes no stamps).",
         present_mon: None,
         read: |record, _| ms(record.present_gpu_ms),
     },
     Column {
         name: "overlay_ms",
         unit: Unit::Milliseconds,
-        definition: "GPU: drawing the overlay, within the present. NA while it is hidden. It is in no sum.",
+        definition: "GPU: drawing the overlay, within the present; under `--schedule copy-back` at the chain's end. NA while it is \
+                     hidden. It is in no sum.",
         present_mon: None,
         read: |record, _| ms(record.overlay_ms),
     },

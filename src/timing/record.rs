@@ -57,7 +57,7 @@ pub struct FrameRecord {
     pub chain_ms: Option<f64>,
     /// From the chain's last stamp to the present pass's first stamp on the Vulkan queue.
     pub handover_to_vulkan_ms: Option<f64>,
-    /// GPU: the pass that puts the processed image on its way to the screen, first stamp to last, but for the overlay.
+    /// GPU: what puts the processed image on its way to the screen, first stamp to last, but for the overlay.
     pub present_gpu_ms: Option<f64>,
     /// GPU: drawing the overlay. `None` while it is hidden. It is in no sum of the frame's parts.
     pub overlay_ms: Option<f64>,

@@ -103,7 +103,7 @@ pub enum GpuWork {
     Chain,
     /// The present pass, on a Vulkan queue.
     Present,
-    /// The overlay, within the present pass.
+    /// The overlay, within the present pass or at the chain's end.
     Overlay,
 }
 
@@ -145,7 +145,7 @@ pub struct FrameSpans {
     pub kernels: Vec<KernelSpan>,
     /// The present pass on its Vulkan queue.
     pub present: Option<Interval>,
-    /// Drawing the overlay, within the present; `None` while it is hidden.
+    /// Drawing the overlay, within the present, or at the chain's end where that makes the picture; `None` while it is hidden.
     pub overlay: Option<Interval>,
     /// Frames begun and not retired, this one included, when it was begun.
     pub in_flight: usize,

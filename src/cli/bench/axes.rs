@@ -55,7 +55,7 @@ impl Axes {
     /// # Errors
     /// An unknown effect.
     pub fn of(options: &BenchOptions) -> anyhow::Result<Self> {
-        use Schedule::{Pipelined, Serial};
+        use Schedule::{CopyBack, Pipelined, Serial};
         let BenchOptions { set, .. } = options;
         let (scene, chain) = match set {
             BenchSet::Short => ("studio", "default"),
@@ -66,7 +66,7 @@ impl Axes {
             BenchSet::Short => (vec![P720], vec![Serial, Pipelined], vec![1, 3], vec![Instrument::Frame]),
             BenchSet::Schedules => (
                 vec![P720],
-                vec![Serial, Pipelined],
+                vec![Serial, Pipelined, CopyBack],
                 vec![1, 2, 3, 4, 8],
                 vec![Instrument::Frame],
             ),
@@ -150,9 +150,9 @@ impl Axes {
     fn orders(&self, processor: &str) -> Vec<(Schedule, usize)> {
         let of = |schedule: &Schedule| match schedule {
             Schedule::Serial => vec![(Schedule::Serial, 1)],
-            Schedule::Pipelined => {
+            several => {
                 let counts = self.in_flight.iter();
-                counts.map(|count| (Schedule::Pipelined, (*count).into())).collect()
+                counts.map(|count| (*several, (*count).into())).collect()
             }
         };
         match processor {

@@ -160,6 +160,18 @@ impl TraceWriter {
             let within = within.into_iter().filter(|_| !is_whole);
             std::iter::once(note.clone()).chain(within).collect()
         };
+        // The chain draws the overlay where it makes the picture that is shown; else the present does.
+        let in_chain = |overlay: &Interval| spans.chain.is_some_and(|chain| overlay.start_ns < chain.end_ns);
+        let (of_chain, of_present) = (spans.overlay.filter(in_chain), spans.overlay.filter(|it| !in_chain(it)));
+        let overlay = |block: &mut Block, track: u64, intervals: &mut dyn Iterator<Item = Interval>| {
+            for interval in intervals {
+                let slice = Slice {
+                    notes: vec![note.clone()],
+                    ..Slice::default()
+                };
+                block.slice(track, OVERLAY, interval, slice, |_| {});
+            }
+        };
 
         if let Some(scene) = scene {
             let signals = Topic::Signals.text(format!("rendered={frame}, drawn={frame}"));
@@ -195,6 +207,7 @@ impl TraceWriter {
                     };
                     block.slice(tracks::CHAIN, name, interval, slice, |_| {});
                 }
+                overlay(block, tracks::CHAIN, &mut nest(chain, of_chain.into_iter()));
             });
             for kernel in &spans.kernels {
                 self.bandwidth(block, kernel);
@@ -217,13 +230,7 @@ impl TraceWriter {
             let track = self.present.as_mut().unwrap_or(&mut self.scene);
             let (track, present) = (track.uuid, track.place(present));
             block.slice(track, PRESENT, present, slice, |block| {
-                for interval in nest(present, spans.overlay.into_iter()) {
-                    let slice = Slice {
-                        notes: vec![note.clone()],
-                        ..Slice::default()
-                    };
-                    block.slice(track, OVERLAY, interval, slice, |_| {});
-                }
+                overlay(block, track, &mut nest(present, of_present.into_iter()));
             });
         }
         let given_ns = [scene, present].into_iter().flatten().map(|part| part.end_ns).max();
