@@ -87,7 +87,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         return Err(error("[[buffers]]: expected at most one `table`".into()));
     }
     let written: Vec<&PassText> = text.passes.iter().map(Spanned::as_ref).collect();
-    let mut resolver = Resolver::new(name, &written, buffers);
+    let mut resolver = Resolver::new(name, &written, buffers, text.upscales);
     for (index, pass) in text.passes.iter().enumerate() {
         let last = index + 1 == text.passes.len();
         resolver.pass(pass.as_ref(), last).map_err(|message| {
@@ -115,6 +115,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         upscales: text.upscales,
         tolerance: text.tolerance,
         code: code.to_owned(),
+        folder: None,
         binary: None,
         id: EffectId::next(),
     })

@@ -1,11 +1,15 @@
 //! The launches a chain takes, each with the images and buffers it reads and writes.
 
+mod fuse;
 mod layout;
 
 use super::effect::{BufferSize, Effect, Guide, ImageShape, PassDescription, TexelFormat};
 use super::grid::{Grid, Transform};
 use super::table::Table;
+use super::{POINTWISE_PAIRS, POINTWISE_ROWS};
 use std::sync::Arc;
+
+pub use fuse::FusedKernels;
 
 /// An image of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +53,10 @@ pub struct Launch {
     pub effect: usize,
     /// Index into the effect's passes.
     pub pass: usize,
-    /// The effect itself, as it was when the plan was made.
+    /// The effect itself, as it was when the plan was made; of a fused launch one made of all its effects.
     pub of: Arc<Effect>,
+    /// It runs passes of several effects at once: their names, joined by `+`. [`Self::effect`] is the first one's.
+    pub fused: Option<&'static str>,
     /// What it reads.
     pub sources: [Option<ImageId>; 3],
     /// What it writes, none of what it reads.
@@ -61,7 +67,7 @@ pub struct Launch {
     pub zeroes: Vec<usize>,
     /// What its effect keeps, an index into [`Plan::states`].
     pub state: Option<usize>,
-    /// The effect's parameter struct; never empty.
+    /// The effect's parameter struct, or those of all its effects one after the other; never empty.
     pub parameters: Vec<u8>,
 }
 
@@ -226,9 +232,12 @@ impl Plan {
         Some((transform, grid.extent(given), grid.planes))
     }
 
-    /// Threads of a launch in x and y.
+    /// Threads of a launch in x and y. Those of a pointwise kernel make several texels each.
     pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
         let extent = |image: Option<ImageId>| image.map(|image| self.extent_of(image, extents));
+        if let (true, Some([width, height])) = (launch.description().pointwise, extent(launch.destination)) {
+            return [width.div_ceil(2 * POINTWISE_PAIRS), height.div_ceil(POINTWISE_ROWS)];
+        }
         let grid = || {
             let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
             Some(grid.elements(given))
