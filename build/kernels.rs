@@ -51,8 +51,11 @@ pub fn embed() -> Result<(), String> {
         let ptx = path.with_extension("ptx");
         check(&ptx, &path, &parts)?;
         let (code, ptx) = (path.display().to_string(), ptx.display().to_string());
-        writeln!(generated, "    Fused {{ code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},")
-            .map_err(|error| error.to_string())?;
+        writeln!(
+            generated,
+            "    Fused {{ code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
+        )
+        .map_err(|error| error.to_string())?;
     }
     let layout = folder.join("layout.ptx");
     check(&layout, &header_path, &[&everything, &header, &options])?;
@@ -97,7 +100,9 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// What a fused kernel includes besides the header, in its order.
 fn included(folder: &Path, source: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let text = String::from_utf8_lossy(source);
-    let names = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    let names = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
     let members = names.filter(|name| *name != "handover.cuh");
     members.map(|name| read(&folder.join(name))).collect()
 }
@@ -105,8 +110,12 @@ fn included(folder: &Path, source: &[u8]) -> Result<Vec<Vec<u8>>, String> {
 /// A number of the header: `constexpr int NAME = 1;`.
 fn constant(header: &str, name: &str) -> Result<u32, String> {
     let start = format!("constexpr int {name} = ");
-    let number = header.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix(';'));
-    let number = number.and_then(|number| number.parse().ok()).filter(|number| *number > 0);
+    let number = header
+        .lines()
+        .find_map(|line| line.strip_prefix(&start)?.strip_suffix(';'));
+    let number = number
+        .and_then(|number| number.parse().ok())
+        .filter(|number| *number > 0);
     number.ok_or_else(|| format!("kernels/handover.cuh: expected a line `{start}N;` with N above 0"))
 }
 

@@ -287,6 +287,23 @@ pub struct Tolerance {
     pub why: String,
 }
 
+impl Tolerance {
+    /// For a chain of effects of which none decides by a threshold: twice what all of them may be off together, since each can make
+    /// somewhat more of what the one before was off.
+    pub fn of_chain<'a>(effects: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self {
+            why: "twice the sum of the effects'".into(),
+            ..Self::default()
+        };
+        for tolerance in effects {
+            sum.ulps += 2 * tolerance.ulps;
+            sum.absolute += 2.0 * tolerance.absolute;
+            sum.relative += 2.0 * tolerance.relative;
+        }
+        sum
+    }
+}
+
 impl Effect {
     /// The parameter struct with every default. Never empty: without parameters it is `NoParameters`, four bytes.
     pub fn default_parameters(&self) -> Vec<u8> {

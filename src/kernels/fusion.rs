@@ -62,7 +62,11 @@ impl FusedSource {
 
     /// The program's own PTX of it: of few runs of neighbours, and only where all effects are the program's as it was built.
     pub fn precompiled(&self) -> Option<Binary> {
-        let is_own = |member: &Member| catalogue().by_name(&member.of.name).is_ok_and(|own| own.id == member.of.id);
+        let is_own = |member: &Member| {
+            catalogue()
+                .by_name(&member.of.name)
+                .is_ok_and(|own| own.id == member.of.id)
+        };
         let found = FUSED.iter().find(|fused| fused.code == self.code);
         let found = found.filter(|_| self.members.iter().all(is_own))?;
         Some(Binary::Ptx(found.ptx))
@@ -71,7 +75,12 @@ impl FusedSource {
     /// What launches run: an effect of one pass, which no catalogue has.
     pub fn effect(self, binary: Binary) -> Effect {
         let first = &self.members[0].of;
-        let guides: BTreeSet<_> = self.members.iter().flat_map(|member| &member.of.guides).copied().collect();
+        let guides: BTreeSet<_> = self
+            .members
+            .iter()
+            .flat_map(|member| &member.of.guides)
+            .copied()
+            .collect();
         Effect {
             title: self.label.clone(),
             summary: String::new(),

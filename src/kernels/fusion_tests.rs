@@ -21,7 +21,11 @@ fn committed_runs() -> Vec<Vec<Member>> {
         .filter(|effect| effect.key.is_some() && effect.passes.last().is_some_and(|pass| pass.pointwise))
         .collect();
     let subsets = 0..1u32 << effects.len();
-    let of = |bits: u32| (0..effects.len()).filter(move |bit| bits & (1 << bit) != 0).collect::<Vec<usize>>();
+    let of = |bits: u32| {
+        (0..effects.len())
+            .filter(move |bit| bits & (1 << bit) != 0)
+            .collect::<Vec<usize>>()
+    };
     let runs = subsets.map(of).filter(|run| run.len() > 1);
     // Only the first may have more passes than that one.
     let is_run = |run: &Vec<usize>| run[1..].iter().all(|effect| effects[*effect].passes.len() == 1);
@@ -81,9 +85,21 @@ fn another_effect_of_that_name_has_no_code_of_the_program_s() {
         effect.id = EffectId::next();
         member(&Arc::new(effect))
     };
-    assert!(FusedSource::new(&[own("tonemap"), own("vignette")]).precompiled().is_some());
-    assert!(FusedSource::new(&[own("tonemap"), edited("vignette")]).precompiled().is_none());
-    assert!(FusedSource::new(&[own("vignette"), own("tonemap")]).precompiled().is_none());
+    assert!(
+        FusedSource::new(&[own("tonemap"), own("vignette")])
+            .precompiled()
+            .is_some()
+    );
+    assert!(
+        FusedSource::new(&[own("tonemap"), edited("vignette")])
+            .precompiled()
+            .is_none()
+    );
+    assert!(
+        FusedSource::new(&[own("vignette"), own("tonemap")])
+            .precompiled()
+            .is_none()
+    );
 }
 
 #[test]

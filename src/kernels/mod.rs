@@ -36,7 +36,9 @@ pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
-pub use plan::{BufferId, Domain, FrameExtents, FusedKernels, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use plan::{
+    BufferId, Domain, FrameExtents, FusedKernels, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State,
+};
 pub use preset::{Preset, PresetError};
 pub use table::{Table, TableError, TableFormat};
 pub use test_guides::TestGuides;

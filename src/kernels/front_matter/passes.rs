@@ -165,7 +165,9 @@ impl<'a> Resolver<'a> {
         if let Some(transform) = pass.transform {
             return self.transform(pass, transform, last);
         }
-        let block = pass.block.unwrap_or(if pass.pointwise { POINTWISE_BLOCK } else { USUAL_BLOCK });
+        let block = pass
+            .block
+            .unwrap_or(if pass.pointwise { POINTWISE_BLOCK } else { USUAL_BLOCK });
         if block.contains(&0) || block[0].saturating_mul(block[1]) > 1024 {
             return Err(format!("expected a block of 1 to 1024 threads, found {block:?}"));
         }
@@ -187,7 +189,9 @@ impl<'a> Resolver<'a> {
             return Err("a repeated pass reads what it wrote: expected a source and a destination".into());
         }
         let buffers = self.pass_buffers(&pass.buffers)?;
-        if pass.pointwise && (pass.threads.is_some() || repeat > 1 || pass.source.is_none() || pass.destination.is_none()) {
+        if pass.pointwise
+            && (pass.threads.is_some() || repeat > 1 || pass.source.is_none() || pass.destination.is_none())
+        {
             return Err(
                 "a pointwise pass makes each texel of one: expected a source and a destination, neither `threads` nor `repeat`"
                     .into(),

@@ -51,7 +51,11 @@ fn follows(run: &[Step], step: &Step, uses: &HashMap<Value, usize>) -> bool {
     let last = &run[run.len() - 1];
     let handed_on = last.destination.filter(|value| !matches!(value, Value::Kept(_)));
     let is_handed_on = handed_on.is_some_and(|value| uses[&value] == 2 && step.sources == [Some(value), None, None]);
-    let buffers = run.iter().chain([step]).map(|step| member(step).buffer_count()).sum::<usize>();
+    let buffers = run
+        .iter()
+        .chain([step])
+        .map(|step| member(step).buffer_count())
+        .sum::<usize>();
     is_handed_on
         && last.launch.description().pointwise
         && step.launch.description().pointwise
@@ -75,7 +79,10 @@ fn merged(run: Vec<Step>, kernel: Arc<Effect>) -> Step {
         buffers: std::array::from_fn(|_| given.next()),
         zeroes: run.iter().flat_map(|step| step.launch.zeroes.iter().copied()).collect(),
         state,
-        parameters: run.iter().flat_map(|step| step.launch.parameters.iter().copied()).collect(),
+        parameters: run
+            .iter()
+            .flat_map(|step| step.launch.parameters.iter().copied())
+            .collect(),
     };
     Step {
         launch,
