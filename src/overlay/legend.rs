@@ -41,7 +41,7 @@ pub(super) fn paint(pen: &mut Pen<'_>, facts: &Facts, figures: &Figures) {
         .enumerate()
         .map(|(index, (part, time_ms))| {
             let color = part.color(kernels);
-            kernels += usize::from(matches!(part, Part::Kernel(_)));
+            kernels += usize::from(part.is_kernel());
             Row {
                 number: index + 1,
                 part: *part,
@@ -55,7 +55,7 @@ pub(super) fn paint(pen: &mut Pen<'_>, facts: &Facts, figures: &Figures) {
     pen.y += 5.0;
 
     let top = pen.y;
-    let (kernels, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row.part, Part::Kernel(_)));
+    let (kernels, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.part.is_kernel());
     for row in others {
         let line = Rect::from_min_size(pos2(pen.left, pen.y), vec2(PARTS, LINE));
         name_and_time(pen, line, row, &facts.effects);
@@ -119,13 +119,12 @@ fn name_and_time(pen: &Pen<'_>, line: Rect, row: &Row, effects: &[String]) {
 
 /// A kernel's row: besides, what it moves, and that as a part of what a copy moves.
 fn kernel(pen: &Pen<'_>, line: Rect, row: &Row, facts: &Facts, figures: &Figures) {
-    let Part::Kernel(effect) = row.part else { return };
     let time = Rect::from_min_max(line.min, pos2(line.right() - THROUGHPUT - 78.0, line.bottom()));
     name_and_time(pen, time, row, &facts.effects);
     let found = figures
         .throughputs
         .iter()
-        .find(|throughput| throughput.effect == effect);
+        .find(|throughput| throughput.part == row.part);
     let Some(throughput) = found else { return };
     let at = pos2(line.right() - THROUGHPUT - 6.0, line.center().y);
     let moved = ticks::gigabytes_a_second(throughput.bytes_a_second);

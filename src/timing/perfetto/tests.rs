@@ -58,6 +58,7 @@ fn record(frame: u64, at: u64, waited_for: Option<u64>) -> FrameRecord {
             kernels: vec![KernelSpan {
                 effect: 1,
                 pass: 1,
+                fused: None,
                 interval: interval(at + 60, at + 70),
                 bytes: 4_000,
             }],
