@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
@@ -26,6 +27,9 @@ pub struct Case {
     pub frames_in_flight: usize,
     /// How much is measured.
     pub instrument: Instrument,
+    /// Whether neighbours run as one kernel, where CUDA runs them.
+    #[serde(default)]
+    pub fuse: Fuse,
 }
 
 impl Case {
@@ -40,8 +44,12 @@ impl Case {
     /// The way alone.
     pub fn way(&self) -> String {
         let lowercase = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
+        let unfused = match self.fuse {
+            Fuse::Auto => "",
+            Fuse::Off => ", unfused",
+        };
         format!(
-            "{}, {}, {} in flight, instrument {}",
+            "{}, {}, {} in flight, instrument {}{unfused}",
             self.processor,
             lowercase(&self.schedule),
             self.frames_in_flight,

@@ -20,6 +20,7 @@ mod plan;
 mod preset;
 pub mod reference;
 mod table;
+mod test_chains;
 mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -41,6 +42,7 @@ pub use plan::{
 };
 pub use preset::{Preset, PresetError};
 pub use table::{Table, TableError, TableFormat};
+pub use test_chains::{SMOOTH_CHAINS, TEST_CHAINS, TestSetting};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.

@@ -130,7 +130,13 @@ impl History {
             self.effects().len()
         );
         let stages = self.columns.len();
-        self.measured(|chunk| if effect_index < chunk.effects { stages + effect_index } else { usize::MAX })
+        self.measured(|chunk| {
+            if effect_index < chunk.effects {
+                stages + effect_index
+            } else {
+                usize::MAX
+            }
+        })
     }
 
     /// Labels of launches that ran several effects at once.
@@ -215,7 +221,10 @@ mod tests {
         history.push(&fused("b+c", 4.0));
         assert_eq!(history.fused(), ["a+b", "b+c"]);
         assert_eq!((history.fused_ms(0), history.fused_ms(1)), (vec![2.0, 3.0], vec![4.0]));
-        assert_eq!((history.effect_ms(0), history.effect_ms(1)), (vec![1.0, 1.0], vec![7.0]));
+        assert_eq!(
+            (history.effect_ms(0), history.effect_ms(1)),
+            (vec![1.0, 1.0], vec![7.0])
+        );
         assert_eq!(history.frames_kept(), 4);
     }
 

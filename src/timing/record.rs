@@ -86,7 +86,10 @@ pub struct FusedTime {
 impl FrameRecord {
     /// What all fused launches of the frame took. `None` where there was none.
     pub fn fused_ms(&self) -> Option<f64> {
-        self.fused.iter().map(|fused| fused.time_ms).reduce(|sum, time| sum + time)
+        self.fused
+            .iter()
+            .map(|fused| fused.time_ms)
+            .reduce(|sum, time| sum + time)
     }
 
     /// From the first GPU stamp of the frame to the last, in milliseconds: the five GPU spans, which have no gaps but where the

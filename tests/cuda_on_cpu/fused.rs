@@ -5,65 +5,18 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use handover::kernels::{
-    Binary, BrokenPixels, Chain, Effect, FrameExtents, FusedSource, Given, HEADER, Member, Plan, TestGuides, Tolerance,
-    catalogue, compare, random_image,
+    Binary, BrokenPixels, Chain, Effect, FrameExtents, FusedSource, Given, HEADER, Launch, Member, Plan, SMOOTH_CHAINS,
+    TEST_CHAINS, TestGuides, TestSetting, Tolerance, catalogue, compare, random_image,
 };
 
 use super::harness::{Frame, Job, Program, Unit};
 use super::{EXTENTS, comparisons, jobs, parameters, reference};
-
-/// Every pointwise effect, in runs of two to seven, with buffers, guides, something kept, bits instead of light, and stencils between.
-const CHAINS: &[&[&str]] = &[
-    &["exposure", "tonemap", "lut", "vignette", "film_grain", "dither_bayer"],
-    &[
-        "auto_exposure",
-        "aces",
-        "lut",
-        "film_grain",
-        "dither_blue_noise",
-        "zebra",
-    ],
-    &["dither_blue_noise", "dither_bayer", "agx", "vignette"],
-    &["depth_view", "zebra", "exposure", "normal_view", "vignette"],
-    &["motion_view", "luminance", "albedo_view", "false_colour"],
-    &["reinhard", "complement", "aces_approximation", "copy", "template"],
-    &[
-        "vignette",
-        "auto_exposure",
-        "tonemap",
-        "gaussian",
-        "exposure",
-        "luminance",
-    ],
-    &["lut", "exposure"],
-];
-
-/// Chains of which no effect decides by a threshold: what one is off, the next does not make much of.
-const SMOOTH: &[&[&str]] = &[
-    &["exposure", "tonemap", "vignette"],
-    &["auto_exposure", "reinhard", "luminance"],
-    &["agx", "vignette"],
-];
 
 const GIVEN: Given = Given {
     guides: true,
     scaled: false,
     transforms: true,
 };
-
-/// A chain with all parameters at their lowest, default or highest values.
-fn chain(names: &[&str], setting: usize) -> Chain {
-    let mut chain = Chain::with_enabled(catalogue(), names).expect("effects");
-    for name in names {
-        for parameter in &catalogue().by_name(name).expect("an effect").parameters {
-            let value = [parameter.minimum, parameter.default, parameter.maximum][setting];
-            chain
-                .set(&format!("{name}.{}", parameter.name), value)
-                .expect("in range");
-        }
-    }
-    chain
-}
 
 /// The kernels of fused launches, each made once.
 #[derive(Default)]
@@ -136,9 +89,9 @@ fn job(kernels: &Kernels, plan: Plan, extent: [u32; 2], broken: BrokenPixels) ->
 fn fused_chains_give_the_bits_of_unfused_ones() {
     let kernels = Kernels::default();
     let mut cases = Vec::new();
-    for names in CHAINS.iter().chain(SMOOTH) {
-        for setting in 0..3 {
-            let chain = chain(names, setting);
+    for names in TEST_CHAINS.iter().chain(SMOOTH_CHAINS) {
+        for setting in TestSetting::ALL {
+            let chain = setting.chain(catalogue(), names).expect("effects");
             let (plain, fused) = (chain.plan_over(GIVEN), kernels.plan(&chain));
             assert!(fused.launches.len() < plain.launches.len(), "{names:?}");
             for extent in EXTENTS {
@@ -173,8 +126,8 @@ fn fused_chains_give_the_bits_of_unfused_ones() {
             .iter()
             .zip(&images[1])
             .position(|(plain, fused)| plain.map(half::f16::to_bits) != fused.map(half::f16::to_bits));
-        assert_eq!(differ, None, "{chain:?}, setting {setting}, {extents:?}: {images:?}");
-        if SMOOTH.contains(&chain) && setting == 1 {
+        assert_eq!(differ, None, "{chain:?}, {setting:?}, {extents:?}: {images:?}");
+        if SMOOTH_CHAINS.contains(&chain) && setting == TestSetting::Default {
             let effects = chain
                 .iter()
                 .map(|name| &catalogue().by_name(name).expect("an effect").tolerance);
@@ -185,12 +138,16 @@ fn fused_chains_give_the_bits_of_unfused_ones() {
     }
 }
 
+fn chain(names: &[&str]) -> Chain {
+    Chain::with_enabled(catalogue(), names).expect("effects")
+}
+
 #[test]
 fn runs_end_where_they_must() {
     let kernels = Kernels::default();
     let labels = |names: &[&str]| {
-        let plan = kernels.plan(&chain(names, 1));
-        let label = |launch: &handover::kernels::Launch| launch.label().to_owned();
+        let plan = kernels.plan(&chain(names));
+        let label = |launch: &Launch| launch.label().to_owned();
         plan.launches.iter().map(label).collect::<Vec<_>>()
     };
     // A stencil.
@@ -212,7 +169,7 @@ fn runs_end_where_they_must() {
     assert_eq!(labels(&["tonemap"]), ["tonemap"]);
     assert_eq!(labels(&[]), ["copy"]);
     // The images between are needed no more.
-    let plan = kernels.plan(&chain(&["exposure", "tonemap", "vignette"], 1));
+    let plan = kernels.plan(&chain(&["exposure", "tonemap", "vignette"]));
     assert!(plan.scratch.is_empty());
     let launch = &plan.launches[0];
     assert_eq!(
