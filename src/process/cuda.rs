@@ -57,8 +57,8 @@ struct Slot {
     images: Vec<SharedImage>,
     /// One before the first launch, one after each.
     events: Vec<Event>,
-    /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
-    launches: Vec<(usize, usize, u64)>,
+    /// What the slot's frame launched, with times still to be filled in. Empty where kernels are not timed.
+    launches: Vec<KernelTime>,
     /// What they run.
     loaded: Option<Loaded>,
     /// The slot's frame has stamps.
@@ -279,7 +279,13 @@ impl Processor for CudaProcessor {
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extents);
                 let launches = &mut self.slots[job.slot].launches;
-                launches.push((item.effect, item.pass, bytes));
+                launches.push(KernelTime {
+                    effect: item.effect,
+                    pass: item.pass,
+                    fused: item.fused,
+                    since_start_ns: [0.0; 2],
+                    bytes,
+                });
                 let count = launches.len();
                 self.record_event(job.slot, count)?;
             }
@@ -314,14 +320,12 @@ impl Processor for CudaProcessor {
         // chain.
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
         let mut since_start_ns = 0.0;
-        let kernels = launches.iter().zip(spans).map_while(|(&(effect, pass, bytes), span)| {
+        let kernels = launches.iter().zip(spans).map_while(|(launch, span)| {
             let from = since_start_ns;
             since_start_ns += span? * 1e6;
             Some(KernelTime {
-                effect,
-                pass,
                 since_start_ns: [from, since_start_ns],
-                bytes,
+                ..*launch
             })
         });
         let kernels = kernels.collect();

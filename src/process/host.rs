@@ -355,6 +355,7 @@ impl Shared {
         let kernel_time = |(launch, ran): (&Launch, &[Duration; 2])| KernelTime {
             effect: launch.effect,
             pass: launch.pass,
+            fused: launch.fused,
             since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
             bytes: job.plan.least_bytes(launch, extents),
         };

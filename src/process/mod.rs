@@ -190,10 +190,12 @@ pub struct ChainTimes {
 /// One launch of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelTime {
-    /// Catalogue index.
+    /// Catalogue index; of a fused launch the first effect's.
     pub effect: usize,
     /// Index into the effect's passes.
     pub pass: usize,
+    /// It ran passes of several effects at once: [`Launch::fused`](crate::kernels::Launch::fused).
+    pub fused: Option<&'static str>,
     /// From when to when, nanoseconds since the chain's start on the chain's own clock.
     pub since_start_ns: [f64; 2],
     /// The fewest bytes that it must move: see [`Plan::least_bytes`].

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::frame::FrameNumber;
 use crate::process::KernelTime;
-use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame};
+use crate::timing::{
+    FrameRecord, FrameSpans, FusedTime, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame,
+};
 use crate::vulkan::{Calibration, Device, host_ns};
 
 use super::record::{OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, SCENE_END, SCENE_START};
@@ -232,11 +234,17 @@ impl Renderer {
         record.kernels_bytes = vec![0; count];
         for KernelTime {
             effect,
+            fused,
             since_start_ns: [from, to],
             bytes,
             ..
         } in chain.kernels
         {
+            if let Some(label) = fused {
+                let time_ms = (to - from) * 1e-6;
+                record.fused.push(FusedTime { label, time_ms, bytes });
+                continue;
+            }
             record.kernels_bytes[effect] += bytes;
             *record.kernels_ms[effect].get_or_insert(0.0) += (to - from) * 1e-6;
         }
@@ -295,6 +303,7 @@ fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> Vec<KernelSpan> {
     let span = |kernel: &KernelTime| KernelSpan {
         effect: kernel.effect,
         pass: kernel.pass,
+        fused: kernel.fused,
         interval: Interval::new(on_device(kernel.since_start_ns[0]), on_device(kernel.since_start_ns[1])),
         bytes: kernel.bytes,
     };
@@ -387,6 +396,7 @@ mod tests {
         let kernel = |from, to| KernelTime {
             effect: 0,
             pass: 0,
+            fused: None,
             since_start_ns: [from, to],
             bytes: 0,
         };

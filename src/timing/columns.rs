@@ -7,7 +7,7 @@
 //! animation error) and those that only Windows has (PresentMode, SwapChainAddress, SyncInterval, PresentFlags).
 
 use crate::timing::frames_csv::Sheet;
-use crate::timing::record::{FrameRecord, milliseconds};
+use crate::timing::record::{FrameRecord, FusedTime, milliseconds};
 
 /// One column of `frames.csv`.
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub enum Cell<'a> {
     Text(&'a str),
     /// See [`Unit::Number`].
     Number(u64),
+    /// Words: the launches' labels, a space between two.
+    Fused(&'a [FusedTime]),
     /// See [`Unit::Milliseconds`].
     Milliseconds(f64),
     /// This machine cannot measure it, or it did not happen in this frame. Written `NA`, as PresentMon does.
@@ -253,7 +255,28 @@ pub static COLUMNS: &[Column] = &[
         present_mon: None,
         read: |record, _| ms(record.latency_ms),
     },
+    Column {
+        name: "fused",
+        unit: Unit::Text,
+        definition: "Launches that ran several effects at once: of each the effects' names joined by `+`, a space between two \
+                     launches. NA where there was none.",
+        present_mon: None,
+        read: |record, _| match record.fused.as_slice() {
+            [] => Cell::NotAvailable,
+            fused => Cell::Fused(fused),
+        },
+    },
+    Column {
+        name: FUSED_COLUMN,
+        unit: Unit::Milliseconds,
+        definition: "What these launches took, together. It is in no `EFFECT_ms`: one launch's time is not divided.",
+        present_mon: None,
+        read: |record, _| ms(record.fused_ms()),
+    },
 ];
+
+/// The column of the time of launches that ran several effects at once.
+pub const FUSED_COLUMN: &str = "fused_ms";
 
 /// The column that holds an effect's own time in milliseconds: the effect's name and the unit.
 pub fn effect_column(effect: &str) -> String {
@@ -278,5 +301,5 @@ pub fn markdown_table() -> String {
         );
     }
     table
-        + "| `EFFECT_ms` | ms | One column an effect, named after it: its kernels' time. NA where it did not run. |  |\n"
+        + "| `EFFECT_ms` | ms | One column an effect, named after it: the time of the kernels that it alone ran. NA where there was none. |  |\n"
 }

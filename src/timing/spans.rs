@@ -122,10 +122,12 @@ impl GpuWork {
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelSpan {
-    /// Index of the effect in the catalogue.
+    /// Index of the effect in the catalogue; of a fused launch the first one's.
     pub effect: usize,
     /// Index of the pass in the effect.
     pub pass: usize,
+    /// It ran passes of several effects at once: their names, joined by `+`.
+    pub fused: Option<&'static str>,
     /// When it ran, on the device's clock.
     pub interval: Interval,
     /// The fewest bytes that it must move: each image that it reads or writes, once.

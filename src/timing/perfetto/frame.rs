@@ -199,7 +199,7 @@ impl TraceWriter {
             block.slice(self.chain.uuid, CHAIN, chain, slice, |block| {
                 let intervals = nest(chain, spans.kernels.iter().map(|kernel| kernel.interval));
                 for (kernel, interval) in spans.kernels.iter().zip(intervals) {
-                    let name = self.info.kernel(kernel.effect, kernel.pass);
+                    let name = self.info.kernel(kernel);
                     let notes = vec![note.clone()];
                     let slice = Slice {
                         notes,
@@ -244,12 +244,16 @@ impl TraceWriter {
         if start_ns == end_ns {
             return;
         }
-        if self.described.insert(kernel.effect) {
-            let effect = self.info.effects.get(kernel.effect);
-            let name = effect.map_or(UNKNOWN_KERNEL, |effect| effect.name.as_str());
-            tracks::describe_bandwidth(block, kernel.effect, name);
-        }
-        let track = tracks::bandwidth(kernel.effect);
+        let effect = self.info.effects.get(kernel.effect);
+        let name = kernel.fused.or(effect.map(|effect| effect.name.as_str()));
+        let name = name.unwrap_or(UNKNOWN_KERNEL);
+        let place = self.described.iter().position(|known| known == name);
+        let place = place.unwrap_or_else(|| {
+            tracks::describe_bandwidth(block, self.described.len(), name);
+            self.described.push(name.to_owned());
+            self.described.len() - 1
+        });
+        let track = tracks::bandwidth(place);
         block.rate(track, start_ns, kernel.bytes as f64 / (end_ns - start_ns) as f64);
         block.rate(track, end_ns, 0.0);
     }
