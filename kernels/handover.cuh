@@ -225,10 +225,13 @@ struct Pointwise {
     using Parameters = P;
 
     static HANDOVER_INLINE ushort4 apply(ushort4 bits, int2 at, const Pass& pass, const Parameters& parameters) {
-        if constexpr (pointwise_kind<Parameters>(function) == PointwiseKind::light) {
+        constexpr PointwiseKind kind = pointwise_kind<Parameters>(function);
+        if constexpr (kind == PointwiseKind::light) {
             return to_half(light(function(light(to_float(bits)), at, pass, parameters)));
-        } else {
+        } else if constexpr (kind == PointwiseKind::bits) {
             return function(bits, at, pass, parameters);
+        } else {
+            return bits;  // HANDOVER_POINTWISE says what is wrong
         }
     }
 };
