@@ -21,7 +21,7 @@ use crate::cuda::{CudaContext, CudaDevice, Driver, ResultExt, copy_bandwidth};
 use crate::frame::FrameNumber;
 use crate::kernels::{FrameExtents, Image, Plan};
 use crate::scene::Target;
-use crate::timing::{ClockProof, Interval};
+use crate::timing::{ClockProof, GpuWork, Interval};
 use crate::vulkan::kernel_barrier::{kernels_to_compute, to_kernels};
 use crate::vulkan::{Device, TimestampPool};
 
@@ -203,6 +203,7 @@ impl Processor for InQueueProcessor {
         if slot.stamped > 0 {
             slot.make_room(&self.device, slot.stamped)?;
         }
+        self.device.begin_label(commands, GpuWork::Chain.label());
         slot.stamp(commands, 0);
         let frame = QueueFrame {
             commands,
@@ -228,6 +229,7 @@ impl Processor for InQueueProcessor {
         if !is_timed {
             slot.stamp(commands, 1);
         }
+        self.device.end_label(commands);
         Ok(())
     }
 

@@ -298,8 +298,11 @@ impl Renderer {
     /// # Errors
     /// It cannot.
     pub fn transforms(&self) -> Result<(), String> {
-        let of_standby = self.standby.as_ref().filter(|standby| standby.transforms().is_ok());
-        of_standby.map_or_else(|| self.processor.transforms(), |_| Ok(()))
+        let of_processor = self.processor.transforms();
+        match &self.standby {
+            Some(standby) if of_processor.is_err() => standby.transforms(),
+            _ => of_processor,
+        }
     }
 
     /// The name of the scene.

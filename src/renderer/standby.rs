@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use ash::vk;
-
 use crate::kernels::{FrameExtents, Plan};
 
 use super::{Error, Renderer};
@@ -39,7 +37,7 @@ impl Renderer {
         };
         std::mem::swap(&mut self.processor, standby);
         self.is_standing_in = !self.is_standing_in;
-        let extent = std::mem::replace(&mut self.extent, vk::Extent2D::default());
+        let extent = std::mem::take(&mut self.extent);
         self.shown_slot = None;
         // The one that steps back gives up its images first, so that those of both are never in memory together.
         standby.retarget(FrameExtents::same([0; 2]), 0)?;
