@@ -63,7 +63,7 @@ fn renderer(machine: &Machine, who: Who, settings: Settings) -> Renderer {
     };
     let parts = Parts {
         scene: scene::create("none", &device).unwrap(),
-        presenter: Box::new(Offscreen::new(&device, EXTENT)),
+        presenter: Box::new(Offscreen::new(EXTENT)),
         processor,
         standby,
         device: Arc::clone(&device),

@@ -296,6 +296,7 @@ fn frame(number: u64) -> FrameRecord {
                 .map(|(effect, pass, from, to)| KernelSpan {
                     effect: *effect,
                     pass: *pass,
+                    fused: None,
                     interval: at(*from, *to),
                     bytes: 0,
                 })

@@ -93,7 +93,7 @@ impl Processor for Failing {
     }
 
     fn times(&mut self, slot: usize) -> ChainTimes {
-        self.inner.times(slot)
+        self.inner.times(slot)..ChainTimes::default()
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
@@ -129,7 +129,7 @@ fn renderer(failure: Failure, schedule: Schedule, frames_in_flight: usize) -> (R
     let extent = vk::Extent2D { width: 64, height: 36 };
     let parts = Parts {
         scene: scene::create("none", &device).unwrap(),
-        presenter: Box::new(Offscreen::new(&device, extent)),
+        presenter: Box::new(Offscreen::new(extent)),
         processor: Box::new(processor),
         standby: None,
         device,

@@ -124,6 +124,7 @@ impl Frames {
             .map(|((effect, pass), ends)| KernelSpan {
                 effect,
                 pass,
+                fused: None,
                 interval: Interval::new(ends[0], ends[1]),
                 bytes: 2 * 8 * 1280 * 720,
             })

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
@@ -29,6 +30,9 @@ pub struct Case {
     pub frames_in_flight: usize,
     /// How much is measured.
     pub instrument: Instrument,
+    /// Whether neighbours run as one kernel, where CUDA runs them.
+    #[serde(default)]
+    pub fuse: Fuse,
 }
 
 impl Case {
@@ -45,10 +49,14 @@ impl Case {
         let lowercase = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
         let order = match self.processor.as_str() {
             IN_QUEUE => String::new(),
-            _ => format!(", {}", lowercase(&self.schedule)),
+            _ => format!(", {}", self.schedule.name()),
+        };
+        let unfused = match self.fuse {
+            Fuse::Auto => "",
+            Fuse::Off => ", unfused",
         };
         format!(
-            "{}{order}, {} in flight, instrument {}",
+            "{}{order}, {} in flight, instrument {}{unfused}",
             self.processor,
             self.frames_in_flight,
             lowercase(&self.instrument)

@@ -6,29 +6,31 @@ use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, 
 use crate::kernels::{
     BrokenPixels, Chain, Effect, FrameExtents, Mismatch, Plan, TestGuides, catalogue, compare, random_image,
 };
+use crate::live::Fuse;
 
+use super::fused_test;
 use super::kernel_once::Once;
 use super::selftest::Outcome::{self, Failed, Passed, Skipped};
 use super::setup::Machine;
 use super::usage;
 
 /// The extents of what is shown. The largest, with both sides odd, is run with broken pixels alone.
-const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
-const LARGEST: [u32; 2] = [3841, 2161];
+pub(super) const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
+pub(super) const LARGEST: [u32; 2] = [3841, 2161];
 
 /// Frames of an effect that keeps something from one to the next.
-const FRAMES: u64 = 3;
+pub(super) const FRAMES: u64 = 3;
 
 /// One frame to be made by both.
-struct Given {
-    color: Vec<[f16; 4]>,
-    guides: TestGuides,
-    frame: FrameParameters,
+pub(super) struct Given {
+    pub color: Vec<[f16; 4]>,
+    pub guides: TestGuides,
+    pub frame: FrameParameters,
 }
 
 /// The effects of these names (all, if there are none), each alone, at its lowest, default and highest parameters, over random
-/// images with broken pixels.
-pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome> {
+/// images with broken pixels; then, with `--fuse auto`, chains whose neighbours are one launch.
+pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Result<Outcome> {
     let mut effects = Vec::new();
     for name in names {
         effects.push(catalogue().by_name(name).map_err(usage)?);
@@ -105,6 +107,15 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
             )
         })
         .collect();
+    if fuse == Fuse::Auto {
+        let capability = machine
+            .cuda
+            .as_ref()
+            .map_or((7, 5), |(_, cuda)| cuda.compute_capability);
+        let mut fused = fused_test::run(&mut once, capability, names)?;
+        lines.append(&mut fused.lines);
+        failures.append(&mut fused.failures);
+    }
     let has_failed = !failures.is_empty();
     lines.append(&mut untested);
     lines.append(&mut failures);
@@ -116,7 +127,7 @@ fn two_thirds(length: u32) -> u32 {
     (2 * length).div_ceil(3)
 }
 
-fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
+pub(super) fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
     Given {
         color: random_image(frame, extents.scene, broken),
         guides: TestGuides::random(frame, extents.scene),
@@ -198,7 +209,7 @@ fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Plan)>> {
     Ok(plans)
 }
 
-fn reference_of(
+pub(super) fn reference_of(
     plan: &Plan,
     given: &Given,
     extents: FrameExtents,

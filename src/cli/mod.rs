@@ -5,6 +5,7 @@ mod capture;
 mod capture_facts;
 mod doctor;
 mod examples;
+mod fused_test;
 mod kernel_once;
 mod kernel_test;
 mod live;

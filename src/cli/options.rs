@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::live::Fuse;
 use crate::present::VSync;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
@@ -85,6 +86,9 @@ pub struct SelftestOptions {
     /// Effects of the kernel test; all by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub kernels: Vec<String>,
+    /// Whether the kernel test also runs chains whose neighbours are one launch.
+    #[arg(long, value_enum, default_value_t = Fuse::Auto)]
+    pub fuse: Fuse,
     /// Resizes of the resize test.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub resizes: u32,
@@ -219,6 +223,9 @@ pub struct ViewOptions {
     /// How much of every frame is measured.
     #[arg(long, value_enum, default_value_t = Instrument::Full, help_heading = "How it is made")]
     pub instrument: Instrument,
+    /// Whether neighbouring effects that make each texel of one run as one kernel, where CUDA runs them.
+    #[arg(long, value_enum, default_value_t = Fuse::Auto, help_heading = "How it is made")]
+    pub fuse: Fuse,
     /// Where frames go.
     #[arg(long, value_enum, default_value_t = PresentChoice::Auto, help_heading = "How it is made")]
     pub present: PresentChoice,

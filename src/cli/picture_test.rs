@@ -39,7 +39,7 @@ impl Both {
             check_tags: false,
             ..settings()
         };
-        let presenter = || Box::new(Offscreen::new(&machine.device, EXTENT));
+        let presenter = || Box::new(Offscreen::new(EXTENT));
         Ok(Self {
             in_queue: machine.renderer("studio", presenter(), settings.clone())?,
             by_cuda: machine.renderer_by_cuda("studio", presenter(), settings)?,

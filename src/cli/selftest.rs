@@ -71,7 +71,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let started = Instant::now();
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
-            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels),
+            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels, options.fuse),
             SelftestPart::Live => live_test::run(&machine, options.saves),
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),

@@ -191,7 +191,7 @@ impl Machine {
     /// # Errors
     /// As [`Machine::renderer`].
     pub fn offscreen(&self, scene: &str, extent: vk::Extent2D, settings: Settings) -> anyhow::Result<Renderer> {
-        self.renderer(scene, Box::new(Offscreen::new(&self.device, extent)), settings)
+        self.renderer(scene, Box::new(Offscreen::new(extent)), settings)
     }
 
     /// A renderer that shows frames with `presenter`.

@@ -99,7 +99,7 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
         scene: Box::new(load),
         processor: machine.processor(&timelines)?,
         standby: None,
-        presenter: Box::new(Offscreen::new(device, EXTENT)),
+        presenter: Box::new(Offscreen::new(EXTENT)),
         device: Arc::clone(device),
         timelines,
     };

@@ -6,6 +6,7 @@ use ash::vk;
 
 use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Catalogue, catalogue};
+use crate::live::Fuse;
 use crate::present::{Display, find_display};
 use crate::renderer::{Renderer, Schedule, Settings};
 use crate::timing::Capture;
@@ -69,14 +70,15 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Makes the user's kernels, and the chain of them and the program's.
+/// Makes the user's kernels, and the chain of them and the program's. `makes`: the program's files are watched, and neighbours
+/// become one kernel.
 fn chain(
     wishes: &Wishes,
     renderer: &mut Renderer,
     machine: &Machine,
-    watches_program: bool,
+    makes: (bool, Fuse),
 ) -> anyhow::Result<(LiveKernels, Tuning)> {
-    let live = LiveKernels::start(&wishes.user, renderer, machine, watches_program);
+    let live = LiveKernels::start(&wishes.user, renderer, machine, makes);
     if let Some(loader) = renderer.processor().kernel_loader() {
         loader.load_behind(live.catalogue().effects().to_vec());
     }
@@ -188,7 +190,7 @@ fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
-        let (live, tuning) = chain(&wishes, &mut renderer, &machine, true)?;
+        let (live, tuning) = chain(&wishes, &mut renderer, &machine, (true, options.fuse))?;
         let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
         let capture = options.capture.as_ref().map(begin).transpose()?;
         let overlay = overlay(&machine, live.catalogue(), &options);
@@ -212,7 +214,7 @@ fn offscreen(options: &ViewOptions, wishes: &Wishes, keep: Keep) -> anyhow::Resu
     say_why(&machine);
     let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
     withhold(&mut renderer, options);
-    let (live, tuning) = chain(wishes, &mut renderer, &machine, false)?;
+    let (live, tuning) = chain(wishes, &mut renderer, &machine, (false, options.fuse))?;
 
     // Without a display and without a word about what to keep, keep a picture and the timings.
     let default_folder =

@@ -33,6 +33,7 @@ mod memory_info;
 mod module;
 mod nvrtc;
 mod peer;
+mod pinned;
 mod stamp;
 mod views;
 
@@ -52,6 +53,7 @@ pub use memory_info::memory_taken;
 pub use module::{Function, Module};
 pub use nvrtc::Nvrtc;
 pub use peer::copy_to_peer;
+pub use pinned::PinnedBuffer;
 pub use stamp::Stamps;
 pub use views::ImageViews;
 

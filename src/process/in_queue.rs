@@ -55,7 +55,7 @@ struct Slot {
     /// How many of them the slot's frame writes.
     stamped: u32,
     /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
-    launches: Vec<(usize, usize, u64)>,
+    launches: Vec<KernelTime>,
     /// What they run.
     loaded: Option<Loaded>,
 }
@@ -216,7 +216,13 @@ impl Processor for InQueueProcessor {
             if is_timed {
                 let item = &job.plan.launches[number];
                 let bytes = job.plan.least_bytes(item, extents);
-                slot.launches.push((item.effect, item.pass, bytes));
+                slot.launches.push(KernelTime {
+                    effect: item.effect,
+                    pass: item.pass,
+                    fused: item.fused,
+                    since_start_ns: [0.0; 2],
+                    bytes,
+                });
                 slot.stamp(commands, slot.launches.len() as u32);
             }
         });
@@ -268,7 +274,7 @@ impl Processor for InQueueProcessor {
 }
 
 /// From the stamps of a chain, on the device's clock: its start, then the end of each launch, or of all of them.
-fn chain_times(stamps: &[u64], launches: &[(usize, usize, u64)]) -> ChainTimes {
+fn chain_times(stamps: &[u64], launches: &[KernelTime]) -> ChainTimes {
     let (Some(start), Some(end)) = (stamps.first(), stamps.last()) else {
         return ChainTimes::default();
     };
@@ -276,16 +282,15 @@ fn chain_times(stamps: &[u64], launches: &[(usize, usize, u64)]) -> ChainTimes {
     let spans = stamps
         .windows(2)
         .map(|pair| [since_start(pair[0]), since_start(pair[1])]);
-    let kernel = |((effect, pass, bytes), since_start_ns): (&(usize, usize, u64), [f64; 2])| KernelTime {
-        effect: *effect,
-        pass: *pass,
+    let kernel = |(launch, since_start_ns): (&KernelTime, [f64; 2])| KernelTime {
         since_start_ns,
-        bytes: *bytes,
+        ..*launch
     };
     ChainTimes {
         interval: Some(Interval::new(*start, *end)),
         chain_ms: Some(since_start(*end) * 1e-6),
         kernels: launches.iter().zip(spans).map(kernel).collect(),
+        ..ChainTimes::default()
     }
 }
 
@@ -307,15 +312,17 @@ mod tests {
 
     #[test]
     fn a_chain_s_stamps_are_its_interval_and_those_between_its_launches() {
-        let times = chain_times(&[1_000, 3_000, 3_500], &[(4, 0, 80), (7, 1, 160)]);
-        assert_eq!(times.interval, Some(Interval::new(1_000, 3_500)));
-        assert_eq!(times.chain_ms, Some(0.0025));
         let kernel = |effect, pass, since_start_ns, bytes| KernelTime {
             effect,
             pass,
+            fused: None,
             since_start_ns,
             bytes,
         };
+        let launches = [kernel(4, 0, [0.0; 2], 80), kernel(7, 1, [0.0; 2], 160)];
+        let times = chain_times(&[1_000, 3_000, 3_500], &launches);
+        assert_eq!(times.interval, Some(Interval::new(1_000, 3_500)));
+        assert_eq!(times.chain_ms, Some(0.0025));
         assert_eq!(
             times.kernels,
             [kernel(4, 0, [0.0, 2_000.0], 80), kernel(7, 1, [2_000.0, 2_500.0], 160)]

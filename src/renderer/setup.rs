@@ -9,14 +9,15 @@ use ash::vk;
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::{FrameExtents, Given};
 use crate::overlay::DrawList;
-use crate::present::{PresentPass, Presenter};
+use crate::present::{PresentPass, Presenter, Screen};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
 use crate::vulkan::barrier::transfer_to_host;
-use crate::vulkan::transfer::copy_to_buffer;
-use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
+use crate::vulkan::transfer::image_to_buffer;
+use crate::vulkan::{self, Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
 
+use super::copy_back::{CheckSubmissions, present_queue};
 use super::record::TIMESTAMPS;
 use super::{Error, HostClock, Renderer, Schedule, Slot, TagReport};
 
@@ -67,21 +68,25 @@ impl Renderer {
             device,
             timelines,
             scene,
-            processor,
+            mut processor,
             standby,
-            presenter,
+            mut presenter,
         } = parts;
-        // The samples' way, which the serial schedule keeps to compare with, has one queue.
-        let present_queue = match settings.schedule {
+        let in_queue = processor.is_in_queue();
+        let present_queue = match in_queue {
             // One queue does it all.
-            _ if processor.is_in_queue() => device.scene_queue,
-            Schedule::Serial => device.scene_queue,
-            Schedule::Pipelined => device.present_queue,
+            true => device.scene_queue,
+            false => present_queue(settings.schedule, &device, presenter.as_mut()),
         };
-        let fewest_bits = [device.scene_queue, present_queue]
-            .into_iter()
-            .min_by_key(|queue| queue.timestamp_valid_bits);
-        let stamped_queue = fewest_bits.unwrap_or(present_queue);
+        let only_copies = device
+            .transfer_queue
+            .is_some_and(|queue| queue.raw == present_queue.raw);
+        let present_pass = if settings.schedule == Schedule::CopyBack && !in_queue {
+            processor.end_in_screen()?;
+            None
+        } else {
+            Some(PresentPass::new(&device, present_queue)?)
+        };
         let slots = (0..settings.frames_in_flight)
             .map(|slot| {
                 let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
@@ -92,27 +97,28 @@ impl Renderer {
                     timestamps: match settings.instrument {
                         Instrument::Off => None,
                         // The queue is all there is, so it is spared the copy where it can be.
-                        _ if processor.is_in_queue() && device.answers_queries_at_once() => {
-                            TimestampPool::asked(&device, stamped_queue, TIMESTAMPS, &name)?
+                        _ if in_queue && device.answers_queries_at_once() => {
+                            TimestampPool::asked(&device, present_queue, TIMESTAMPS, &name)?
                         }
-                        _ => TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
+                        _ => timestamps(&device, present_queue, only_copies, &name)?,
                     },
                     in_flight: None,
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let tag_check = if settings.check_tags {
-            Some(TagCheck::new(&device, settings.frames_in_flight)?)
-        } else {
-            None
-        };
+        let slot_count = settings.frames_in_flight;
+        let tag_check = || TagCheck::new(&device, slot_count);
+        let tag_check = settings.check_tags.then(tag_check).transpose()?;
+        let checks = || CheckSubmissions::new(&device, slot_count);
+        let needs_checks = settings.check_tags && present_pass.is_none();
         let window = presenter.extent();
         let mut renderer = Self {
             presenter,
-            present_pass: PresentPass::new(&device)?,
+            present_pass,
             overlay_pass: None,
             overlay: None,
             tag_check,
+            checks: needs_checks.then(checks).transpose()?,
             scene,
             images: Vec::new(),
             processor,
@@ -170,7 +176,9 @@ impl Renderer {
         };
         self.images = self.processor.retarget(extents, self.slots.len())?;
         let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
-        self.present_pass.retarget(&processed, extent)?;
+        if let Some(pass) = &mut self.present_pass {
+            pass.retarget(&processed, extent)?;
+        }
         if let Some(check) = &mut self.tag_check {
             for (slot, view) in processed.iter().enumerate() {
                 check.set_image(slot, *view, extent);
@@ -265,7 +273,8 @@ impl Renderer {
         self.presenter.as_ref()
     }
 
-    /// The queue that presents: the scene's under the serial schedule, or where there is no other.
+    /// The queue that presents: the scene's under the serial schedule, or where there is no other; under `copy-back` the one that
+    /// only transfers, where it can.
     pub fn present_queue(&self) -> Queue {
         self.present_queue
     }
@@ -313,14 +322,15 @@ impl Renderer {
     /// memory.
     pub fn read_screen(&mut self) -> Result<image::RgbaImage, Error> {
         self.finish()?;
-        let screen = self.present_pass.screen(self.shown_slot.ok_or(Error::NothingShown)?);
-        let vk::Extent2D { width, height } = screen.description.extent;
+        let screen = self.shown_slot.and_then(|slot| self.screen(slot));
+        let Screen { image, extent } = screen.ok_or(Error::NothingShown)?;
+        let vk::Extent2D { width, height } = extent;
         let size = u64::from(width) * u64::from(height) * 4;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
         // All frames have retired, and their presenters left their screens ready to be copied.
         CommandPool::run_once(&self.device, self.present_queue, |commands| {
-            copy_to_buffer(&self.device, commands, screen, &buffer);
+            image_to_buffer(&self.device, commands, image, extent, buffer.raw);
             transfer_to_host(&self.device, commands);
         })?;
         image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())
@@ -341,6 +351,25 @@ impl Renderer {
             self.timelines.processed.signal(self.last_frame.value())?;
         }
         Ok(())
+    }
+}
+
+/// The timestamps of a slot, which scene and present take on their queues. Of two queues those of the fewest valid bits hold for both;
+/// where the present's can take none and only copies, the scene's are taken alone.
+fn timestamps(
+    device: &Arc<Device>,
+    present_queue: Queue,
+    only_copies: bool,
+    name: &str,
+) -> Result<Option<TimestampPool>, vulkan::Error> {
+    let queues = [device.scene_queue, present_queue].into_iter();
+    let queues = queues.filter(|queue| queue.timestamp_valid_bits > 0 || !only_copies);
+    let queue = queues.min_by_key(|queue| queue.timestamp_valid_bits);
+    let queue = queue.unwrap_or(device.scene_queue);
+    if only_copies {
+        TimestampPool::asked(device, queue, TIMESTAMPS, name)
+    } else {
+        TimestampPool::new(device, queue, TIMESTAMPS, name)
     }
 }
 

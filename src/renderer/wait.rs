@@ -26,6 +26,9 @@ impl Renderer {
         let Some(in_flight) = self.slots[slot].in_flight.take() else {
             return Ok(());
         };
+        if let Some(checks) = &self.checks {
+            checks.retired(in_flight.frame)?;
+        }
         let shown = Instant::now();
         self.presenter.retired(slot)?;
         self.measure(slot, in_flight, milliseconds(shown.elapsed()))

@@ -103,7 +103,7 @@ pub enum GpuWork {
     Chain,
     /// The present pass, on a Vulkan queue.
     Present,
-    /// The overlay, within the present pass.
+    /// The overlay, within the present pass or at the chain's end.
     Overlay,
 }
 
@@ -122,10 +122,12 @@ impl GpuWork {
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelSpan {
-    /// Index of the effect in the catalogue.
+    /// Index of the effect in the catalogue; of a fused launch the first one's.
     pub effect: usize,
     /// Index of the pass in the effect.
     pub pass: usize,
+    /// It ran passes of several effects at once: their names, joined by `+`.
+    pub fused: Option<&'static str>,
     /// When it ran, on the device's clock.
     pub interval: Interval,
     /// The fewest bytes that it must move: each image that it reads or writes, once.
@@ -145,7 +147,7 @@ pub struct FrameSpans {
     pub kernels: Vec<KernelSpan>,
     /// The present pass on its Vulkan queue.
     pub present: Option<Interval>,
-    /// Drawing the overlay, within the present; `None` while it is hidden.
+    /// Drawing the overlay, within the present, or at the chain's end where that makes the picture; `None` while it is hidden.
     pub overlay: Option<Interval>,
     /// Frames begun and not retired, this one included, when it was begun.
     pub in_flight: usize,

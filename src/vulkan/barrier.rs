@@ -228,6 +228,14 @@ impl Barriers {
         )
     }
 
+    /// What was copied to the image will be copied from it.
+    pub fn copied_to_source(self, image: vk::Image) -> Self {
+        let (stage, access) = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+        let from = (stage, access, Layout::TRANSFER_DST_OPTIMAL, SAME);
+        let to = (stage, Access::TRANSFER_READ, Layout::TRANSFER_SRC_OPTIMAL, SAME);
+        self.push(image, from, to)
+    }
+
     /// What was copied to the image will be read by a compute shader.
     pub fn transfer_to_compute(self, image: vk::Image) -> Self {
         self.push(

@@ -7,7 +7,7 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
-use super::{CommandPool, Device, Error, ResultExt};
+use super::{CommandPool, Device, Error, Queue, ResultExt};
 
 /// Where a buffer's memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +90,26 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Creates a device buffer that holds `data`, through a staging copy that is waited for.
+    /// Creates a device buffer of the scene queue's that holds `data`, through a staging copy that is waited for.
     ///
     /// # Errors
     /// No memory, or a failed call.
     pub fn with_data(
         device: &Arc<Device>,
+        data: &[u8],
+        usage: vk::BufferUsageFlags,
+        name: &str,
+    ) -> Result<Self, Error> {
+        Self::with_data_on(device, device.scene_queue, data, usage, name)
+    }
+
+    /// The same for another queue: a buffer belongs to the family that wrote it.
+    ///
+    /// # Errors
+    /// As [`Buffer::with_data`].
+    pub fn with_data_on(
+        device: &Arc<Device>,
+        queue: Queue,
         data: &[u8],
         usage: vk::BufferUsageFlags,
         name: &str,
@@ -116,7 +130,7 @@ impl Buffer {
             BufferMemory::Device,
             name,
         )?;
-        CommandPool::run_once(device, device.scene_queue, |commands| {
+        CommandPool::run_once(device, queue, |commands| {
             let region = [vk::BufferCopy::default().size(size)];
             // SAFETY: both buffers are alive until `run_once` returns, which waits.
             unsafe { device.raw.cmd_copy_buffer(commands, staging.raw, buffer.raw, &region) };

@@ -78,6 +78,8 @@ pub struct Device {
     /// Takes the processed image to the screen. Without a swapchain a queue of a compute family, which overlaps best
     /// with scenes; with one a second queue of the scene's family, since it blits; where there is neither, the scene's.
     pub present_queue: Queue,
+    /// A queue of a family that only transfers, where there is one: what a copy needs it takes from no other work.
+    pub transfer_queue: Option<Queue>,
     /// `vkGetMemoryFdKHR`; present when the request said `export`.
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
     /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
@@ -128,8 +130,10 @@ impl Device {
                 .queue_family_index(family.index)
                 .queue_priorities(&priorities[..if present_index > 0 { 2 } else { 1 }]),
         ];
-        if present_family.index != family.index {
-            let of_family = vk::DeviceQueueCreateInfo::default().queue_family_index(present_family.index);
+        let transfer_family = physical.transfer_family();
+        let other_family = Some(present_family).filter(|other| other.index != family.index);
+        for other in other_family.into_iter().chain(transfer_family) {
+            let of_family = vk::DeviceQueueCreateInfo::default().queue_family_index(other.index);
             queues.push(of_family.queue_priorities(&priorities[..1]));
         }
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
@@ -155,6 +159,7 @@ impl Device {
             timestamp_valid_bits: family.timestamp_valid_bits,
         };
         let (scene_queue, present_queue) = (queue(family, 0), queue(present_family, present_index));
+        let transfer_queue = transfer_family.map(|family| queue(family, 0));
         let allocator = Allocator::new(&AllocatorCreateDesc {
             instance: instance.raw.clone(),
             device: raw.clone(),
@@ -195,11 +200,15 @@ impl Device {
             physical,
             scene_queue,
             present_queue,
+            transfer_queue,
             instance: Arc::clone(instance),
         };
         device.name(device.scene_queue.raw, "scene queue");
         if device.has_present_queue() {
             device.name(device.present_queue.raw, "present queue");
+        }
+        if let Some(queue) = device.transfer_queue {
+            device.name(queue.raw, "transfer queue");
         }
         Ok(Arc::new(device))
     }

@@ -144,6 +144,20 @@ impl PhysicalDevice {
             .find(|family| computes_only(family.flags))
     }
 
+    /// The first family that only transfers, where there is one: the GPU's copy engine.
+    pub fn transfer_family(&self) -> Option<QueueFamily> {
+        use vk::QueueFlags as Flags;
+        let other = Flags::GRAPHICS
+            | Flags::COMPUTE
+            | Flags::VIDEO_DECODE_KHR
+            | Flags::VIDEO_ENCODE_KHR
+            | Flags::OPTICAL_FLOW_NV;
+        self.queue_families
+            .iter()
+            .copied()
+            .find(|family| family.flags.contains(Flags::TRANSFER) && !family.flags.intersects(other))
+    }
+
     /// Whether it has the device extension.
     pub fn has_extension(&self, name: &CStr) -> bool {
         self.extensions
@@ -278,6 +292,32 @@ mod tests {
             node_mask: 2,
         };
         assert_eq!(Luid::of(&id.device_luid_valid(true)), Some(luid));
+    }
+
+    #[test]
+    fn a_family_that_only_transfers_does_nothing_else() {
+        use vk::QueueFlags as Flags;
+        let mut device = PhysicalDevice::imagined(0, "a", vk::PhysicalDeviceType::OTHER, [0; 16]);
+        let mut families = |flags: &[Flags]| {
+            device.queue_families = flags
+                .iter()
+                .zip(0..)
+                .map(|(flags, index)| QueueFamily {
+                    index,
+                    flags: *flags,
+                    count: 1,
+                    timestamp_valid_bits: 64,
+                })
+                .collect();
+            device.transfer_family().map(|family| family.index)
+        };
+        let all = Flags::GRAPHICS | Flags::COMPUTE | Flags::TRANSFER;
+        assert_eq!(families(&[all]), None);
+        // As an NVIDIA GPU has them.
+        let transfers = Flags::TRANSFER | Flags::SPARSE_BINDING;
+        let compute = transfers | Flags::COMPUTE;
+        let video = transfers | Flags::VIDEO_DECODE_KHR;
+        assert_eq!(families(&[all, video, compute, transfers]), Some(3));
     }
 
     #[test]

@@ -11,6 +11,8 @@
 #define __device__
 #define __forceinline__ inline
 #define __grid_constant__
+// Kernels of several units may have one name: not as "C" functions.
+#define HANDOVER_KERNEL
 
 struct int2 { int x, y; };
 struct alignas(8) uint2 { unsigned x, y; };
@@ -112,28 +114,31 @@ struct Surface {
 using cudaSurfaceObject_t = unsigned long long;
 using cudaTextureObject_t = unsigned long long;
 
-// A position outside would trap on a GPU too.
-template <typename T>
-T& surface_texel(cudaSurfaceObject_t object, int x_bytes, int y) {
+// Where an access of so many bytes begins: of whole texels, at a multiple of its size. Outside it would trap on a GPU too.
+inline char* surface_texels(cudaSurfaceObject_t object, int size, int x_bytes, int y) {
     Surface* surface = reinterpret_cast<Surface*>(object);
-    int size = sizeof(T), x = x_bytes / size;
-    if (!surface || size != surface->texel_bytes || x_bytes % size != 0 || x_bytes < 0 || y < 0 || x >= surface->width ||
-        y >= surface->height) {
+    if (!surface || size % surface->texel_bytes != 0 || x_bytes % size != 0 || x_bytes < 0 || y < 0 ||
+        x_bytes + size > surface->width * surface->texel_bytes || y >= surface->height) {
         std::fprintf(stderr, "surface access of %d bytes at byte %d, row %d is outside\n", size, x_bytes, y);
         std::abort();
     }
-    return reinterpret_cast<T*>(surface->texels)[size_t(y) * surface->width + x];
+    return surface->texels + size_t(y) * surface->width * surface->texel_bytes + x_bytes;
 }
 
 template <typename T>
 T surf2Dread(cudaSurfaceObject_t object, int x_bytes, int y) {
-    return surface_texel<T>(object, x_bytes, y);
+    T value;
+    std::memcpy(&value, surface_texels(object, sizeof value, x_bytes, y), sizeof value);
+    return value;
 }
 
 template <typename T>
 void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
-    surface_texel<T>(object, x_bytes, y) = value;
+    std::memcpy(surface_texels(object, sizeof value, x_bytes, y), &value, sizeof value);
 }
+
+inline ushort2 halves_of(unsigned word) { return {(unsigned short)word, (unsigned short)(word >> 16)}; }
+inline unsigned word_of(unsigned short first, unsigned short second) { return unsigned(second) << 16 | first; }
 
 // Every half's value, computed once: a kernel with many taps converts millions.
 struct HalfValues {

@@ -208,6 +208,7 @@ impl Processor for Copying {
             interval,
             chain_ms: interval.map(Interval::milliseconds),
             kernels: Vec::new(),
+            ..ChainTimes::default()
         }
     }
 

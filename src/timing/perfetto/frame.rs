@@ -160,6 +160,18 @@ impl TraceWriter {
             let within = within.into_iter().filter(|_| !is_whole);
             std::iter::once(note.clone()).chain(within).collect()
         };
+        // The chain draws the overlay where it makes the picture that is shown; else the present does.
+        let in_chain = |overlay: &Interval| spans.chain.is_some_and(|chain| overlay.start_ns < chain.end_ns);
+        let (of_chain, of_present) = (spans.overlay.filter(in_chain), spans.overlay.filter(|it| !in_chain(it)));
+        let overlay = |block: &mut Block, track: u64, intervals: &mut dyn Iterator<Item = Interval>| {
+            for interval in intervals {
+                let slice = Slice {
+                    notes: vec![note.clone()],
+                    ..Slice::default()
+                };
+                block.slice(track, OVERLAY, interval, slice, |_| {});
+            }
+        };
 
         if let Some(scene) = scene {
             let signals = Topic::Signals.text(format!("rendered={frame}, drawn={frame}"));
@@ -187,7 +199,7 @@ impl TraceWriter {
             block.slice(self.chain.uuid, CHAIN, chain, slice, |block| {
                 let intervals = nest(chain, spans.kernels.iter().map(|kernel| kernel.interval));
                 for (kernel, interval) in spans.kernels.iter().zip(intervals) {
-                    let name = self.info.kernel(kernel.effect, kernel.pass);
+                    let name = self.info.kernel(kernel);
                     let notes = vec![note.clone()];
                     let slice = Slice {
                         notes,
@@ -195,6 +207,7 @@ impl TraceWriter {
                     };
                     block.slice(tracks::CHAIN, name, interval, slice, |_| {});
                 }
+                overlay(block, tracks::CHAIN, &mut nest(chain, of_chain.into_iter()));
             });
             for kernel in &spans.kernels {
                 self.bandwidth(block, kernel);
@@ -217,13 +230,7 @@ impl TraceWriter {
             let track = self.present.as_mut().unwrap_or(&mut self.scene);
             let (track, present) = (track.uuid, track.place(present));
             block.slice(track, PRESENT, present, slice, |block| {
-                for interval in nest(present, spans.overlay.into_iter()) {
-                    let slice = Slice {
-                        notes: vec![note.clone()],
-                        ..Slice::default()
-                    };
-                    block.slice(track, OVERLAY, interval, slice, |_| {});
-                }
+                overlay(block, track, &mut nest(present, of_present.into_iter()));
             });
         }
         let given_ns = [scene, present].into_iter().flatten().map(|part| part.end_ns).max();
@@ -237,12 +244,16 @@ impl TraceWriter {
         if start_ns == end_ns {
             return;
         }
-        if self.described.insert(kernel.effect) {
-            let effect = self.info.effects.get(kernel.effect);
-            let name = effect.map_or(UNKNOWN_KERNEL, |effect| effect.name.as_str());
-            tracks::describe_bandwidth(block, kernel.effect, name);
-        }
-        let track = tracks::bandwidth(kernel.effect);
+        let effect = self.info.effects.get(kernel.effect);
+        let name = kernel.fused.or(effect.map(|effect| effect.name.as_str()));
+        let name = name.unwrap_or(UNKNOWN_KERNEL);
+        let place = self.described.iter().position(|known| known == name);
+        let place = place.unwrap_or_else(|| {
+            tracks::describe_bandwidth(block, self.described.len(), name);
+            self.described.push(name.to_owned());
+            self.described.len() - 1
+        });
+        let track = tracks::bandwidth(place);
         block.rate(track, start_ns, kernel.bytes as f64 / (end_ns - start_ns) as f64);
         block.rate(track, end_ns, 0.0);
     }

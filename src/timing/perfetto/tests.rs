@@ -58,6 +58,7 @@ fn record(frame: u64, at: u64, waited_for: Option<u64>) -> FrameRecord {
             kernels: vec![KernelSpan {
                 effect: 1,
                 pass: 1,
+                fused: None,
                 interval: interval(at + 60, at + 70),
                 bytes: 4_000,
             }],
@@ -96,7 +97,8 @@ impl Read {
     fn events(&self, track: u64, kind: u32) -> Vec<(&str, u64, &TrackEvent)> {
         let events = self.trace.packet.iter().filter_map(|packet| {
             let event = packet.track_event.as_ref()?;
-            let name = event.name_iid.map_or("", |iid| &self.names[iid as usize - 1]);
+            let interned = event.name_iid.map(|iid| self.names[iid as usize - 1].as_str());
+            let name = interned.or(event.name.as_deref()).unwrap_or_default();
             Some((name, packet.timestamp?, event))
         });
         events
@@ -175,12 +177,33 @@ fn a_bandwidth_is_there_while_its_kernel_runs() {
     let read = read(&info(), &[record(1, 0, None)]);
     assert!(read.track_names().contains(&"GB/s bloom".to_owned()));
     assert!(!read.track_names().contains(&"GB/s sobel".to_owned()), "it did not run");
-    let counts = read.events(tracks::bandwidth(1), TYPE_COUNTER);
+    let counts = read.events(tracks::bandwidth(0), TYPE_COUNTER);
     let values: Vec<_> = counts
         .iter()
         .map(|(_, at_ns, event)| (*at_ns, event.double_counter_value.unwrap()))
         .collect();
     assert_eq!(values, [(60, 400.0), (70, 0.0)]);
+}
+
+/// A name that nobody knew when the trace began.
+#[test]
+fn a_launch_of_several_effects_is_a_slice_and_a_bandwidth_of_its_own() {
+    let mut fused = record(1, 0, None);
+    fused.spans.kernels[0].fused = Some("sobel+bloom");
+    let read = read(&info(), &[fused, record(2, 95, Some(1))]);
+    let slices = read.events(tracks::CHAIN, TYPE_SLICE_BEGIN);
+    let kernels: Vec<&str> = slices
+        .iter()
+        .map(|(name, ..)| *name)
+        .filter(|name| *name != "chain")
+        .collect();
+    assert_eq!(kernels, ["sobel+bloom", "bloom: down"]);
+    let names = read.track_names();
+    let rates: Vec<&String> = names.iter().filter(|name| name.starts_with("GB/s")).collect();
+    assert_eq!(rates, ["GB/s sobel+bloom", "GB/s bloom"]);
+    for place in 0..2 {
+        assert_eq!(read.events(tracks::bandwidth(place), TYPE_COUNTER).len(), 2);
+    }
 }
 
 #[test]
