@@ -112,27 +112,32 @@ struct Surface {
 using cudaSurfaceObject_t = unsigned long long;
 using cudaTextureObject_t = unsigned long long;
 
-// A position outside would trap on a GPU too.
-template <typename T>
-T& surface_texel(cudaSurfaceObject_t object, int x_bytes, int y) {
+// Where `size` bytes are, of one texel or of several. A position outside would trap on a GPU too, and one that is not aligned.
+inline char* surface_bytes(cudaSurfaceObject_t object, int size, int x_bytes, int y) {
     Surface* surface = reinterpret_cast<Surface*>(object);
-    int size = sizeof(T), x = x_bytes / size;
-    if (!surface || size != surface->texel_bytes || x_bytes % size != 0 || x_bytes < 0 || y < 0 || x >= surface->width ||
-        y >= surface->height) {
+    if (!surface || size % surface->texel_bytes != 0 || x_bytes % size != 0 || x_bytes < 0 || y < 0 ||
+        x_bytes + size > surface->width * surface->texel_bytes || y >= surface->height) {
         std::fprintf(stderr, "surface access of %d bytes at byte %d, row %d is outside\n", size, x_bytes, y);
         std::abort();
     }
-    return reinterpret_cast<T*>(surface->texels)[size_t(y) * surface->width + x];
+    return surface->texels + size_t(y) * surface->width * surface->texel_bytes + x_bytes;
 }
 
 template <typename T>
 T surf2Dread(cudaSurfaceObject_t object, int x_bytes, int y) {
-    return surface_texel<T>(object, x_bytes, y);
+    T value;
+    std::memcpy(&value, surface_bytes(object, sizeof(T), x_bytes, y), sizeof(T));
+    return value;
 }
 
 template <typename T>
 void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
-    surface_texel<T>(object, x_bytes, y) = value;
+    std::memcpy(surface_bytes(object, sizeof(T), x_bytes, y), &value, sizeof(T));
+}
+
+template <typename T>
+T __ldg(const T* at) {
+    return *at;
 }
 
 // Every half's value, computed once: a kernel with many taps converts millions.

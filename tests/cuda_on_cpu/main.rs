@@ -3,6 +3,7 @@
 
 mod harness;
 mod mutations;
+mod screen;
 
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
