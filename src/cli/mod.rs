@@ -15,6 +15,8 @@ mod output;
 mod overlay;
 mod presets;
 mod report;
+mod schedule_test;
+mod screen_tags;
 mod selftest;
 mod selftest_result;
 mod session;

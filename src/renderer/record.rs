@@ -69,7 +69,9 @@ impl Renderer {
         frame: FrameNumber,
     ) -> Result<vk::CommandBuffer, Error> {
         let commands = self.slots[slot].present_commands.begin()?;
-        self.device.begin_label(commands, GpuWork::Present.label());
+        if !self.only_copies {
+            self.device.begin_label(commands, GpuWork::Present.label());
+        }
         write_stamp(self.present_stamps(slot), commands, PRESENT_START);
         let mut stamps = OVERLAY_START;
         if self.present_pass.is_some() {
@@ -86,7 +88,9 @@ impl Renderer {
         if let Some(timestamps) = self.present_stamps(slot) {
             timestamps.copy(commands, stamps);
         }
-        self.device.end_label(commands);
+        if !self.only_copies {
+            self.device.end_label(commands);
+        }
         self.slots[slot].present_commands.end()?;
         Ok(commands)
     }
