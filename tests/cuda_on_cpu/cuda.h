@@ -137,6 +137,11 @@ void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
     std::memcpy(surface_texels(object, sizeof value, x_bytes, y), &value, sizeof value);
 }
 
+template <typename T>
+T __ldg(const T* at) {
+    return *at;
+}
+
 inline ushort2 halves_of(unsigned word) { return {(unsigned short)word, (unsigned short)(word >> 16)}; }
 inline unsigned word_of(unsigned short first, unsigned short second) { return unsigned(second) << 16 | first; }
 

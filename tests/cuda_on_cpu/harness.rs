@@ -100,20 +100,9 @@ impl Program {
 
     /// The processed image of each job's last frame.
     pub fn run(&self, jobs: &[Job]) -> Vec<Vec<[f16; 4]>> {
-        let input = self.folder.path().join("jobs");
         let bytes: Vec<u8> = jobs.iter().flat_map(|job| self.encode(job)).collect();
-        fs::write(&input, bytes).expect("writes the jobs");
-        let output = Command::new(&self.path)
-            .stdin(File::open(&input).expect("opens the jobs"))
-            .output()
-            .expect("runs");
-        assert!(
-            output.status.success(),
-            "{}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let mut rest = output.stdout.as_slice();
+        let output = run(self.folder.path(), &self.path, &bytes);
+        let mut rest = output.as_slice();
         let images = jobs.iter().map(|job| {
             let [width, height] = job.extents.display.map(|length| length as usize);
             let (image, after) = rest.split_at(width * height * 8);
@@ -325,8 +314,25 @@ fn chunk_source(folder: &Path, chunk: usize, first: usize, units: &[Unit], place
     format!("{source}{table}}};\n")
 }
 
+/// What a program makes of its input.
+pub fn run(folder: &Path, program: &Path, input: &[u8]) -> Vec<u8> {
+    let jobs = folder.join("jobs");
+    fs::write(&jobs, input).expect("writes the jobs");
+    let output = Command::new(program)
+        .stdin(File::open(&jobs).expect("opens the jobs"))
+        .output()
+        .expect("runs");
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output.stdout
+}
+
 /// Runs g++ in a folder.
-fn compiler(folder: &Path, arguments: &[&OsStr]) {
+pub fn compiler(folder: &Path, arguments: &[&OsStr]) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("g++")
         // As the kernels' own --fmad=false: nothing is contracted but what says fmaf.

@@ -4,6 +4,7 @@
 mod fused;
 mod harness;
 mod mutations;
+mod screen;
 
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
