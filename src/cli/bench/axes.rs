@@ -215,7 +215,10 @@ mod tests {
 
     #[test]
     fn a_processor_in_the_queue_has_no_schedule_and_all_counts_of_frames() {
-        let found = ways("schedules --in-flight 1,4", &["cuda", "in-queue"]);
+        let found = ways(
+            "schedules --schedules serial,pipelined --in-flight 1,4",
+            &["cuda", "in-queue"],
+        );
         let wanted = [
             "cuda, serial, 1 in flight, instrument frame",
             "cuda, pipelined, 1 in flight, instrument frame",
