@@ -94,8 +94,7 @@ HANDOVER_INLINE float4 accumulate(float4 sum, float4 value, float weight) {
 // added in any order. All lanes call it as often, and none reads or changes a sum that it began before all called `collect`:
 // where the kernels run on a CPU, products are computed there.
 HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a0), "r"(a1), "r"(b));
 }
