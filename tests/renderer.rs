@@ -93,7 +93,7 @@ impl Processor for Failing {
     }
 
     fn times(&mut self, slot: usize) -> ChainTimes {
-        self.inner.times(slot)..ChainTimes::default()
+        self.inner.times(slot)
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

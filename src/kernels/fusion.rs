@@ -107,7 +107,10 @@ impl FusedSource {
             }],
             guides: guides.into_iter().collect(),
             tolerance: Tolerance::default(),
-            arithmetic: Arithmetic::default(),
+            arithmetic: Arithmetic {
+                operations: self.members.iter().map(|member| member.of.arithmetic.operations).sum(),
+                special: self.members.iter().map(|member| member.of.arithmetic.special).sum(),
+            },
             code: self.code,
             folder: None,
             binary: Some(binary),

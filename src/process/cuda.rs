@@ -279,13 +279,7 @@ impl Processor for CudaProcessor {
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extents);
                 let launches = &mut self.slots[job.slot].launches;
-                launches.push(KernelTime {
-                    effect: item.effect,
-                    pass: item.pass,
-                    fused: item.fused,
-                    since_start_ns: [0.0; 2],
-                    bytes,
-                });
+                launches.push(KernelTime::untimed(item, bytes));
                 let count = launches.len();
                 self.record_event(job.slot, count)?;
             }
