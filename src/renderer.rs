@@ -144,6 +144,8 @@ pub struct Renderer {
     /// The slot whose screen image holds the frame presented last.
     shown_slot: Option<usize>,
     present_queue: Queue,
+    /// That queue can do nothing but copy: its commands take no labels.
+    only_copies: bool,
     clock: HostClock,
     finished: Vec<FrameRecord>,
     tags: TagReport,

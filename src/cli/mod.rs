@@ -18,6 +18,8 @@ mod overlay;
 mod picture_test;
 mod presets;
 mod report;
+mod schedule_test;
+mod screen_tags;
 mod selftest;
 mod selftest_result;
 mod session;

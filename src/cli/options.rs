@@ -125,6 +125,8 @@ pub enum SelftestPart {
     Live,
     /// A withheld signal must end in the bounded wait, not in a picture.
     Withheld,
+    /// Every schedule gives the same picture, to the bit.
+    Schedules,
     /// Every texel of every frame carries the frame's own tag.
     Tags,
     /// Resizes leave no descriptor behind.

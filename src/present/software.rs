@@ -80,7 +80,7 @@ impl Presenter for Software {
         let read_back = &mut self.slots[slot];
         let Screen { image, extent } = screen;
         vulkan::transfer::image_to_buffer(&self.device, commands, image, extent, read_back.pixels.raw);
-        barrier::transfer_to_host(&self.device, commands);
+        barrier::copies_to_host(&self.device, commands);
         read_back.pending = true;
     }
 

@@ -33,7 +33,8 @@ impl HostScreen {
         let description = ImageDescription {
             extent: vk::Extent2D { width, height },
             format: vk::Format::R8G8B8A8_UNORM,
-            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST,
+            // Only copied; but every image has a view, which copies alone do not allow.
+            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST | vk::ImageUsageFlags::SAMPLED,
         };
         let name = format!("screen of slot {slot}");
         let image = Image::new(device, description, &name)?;

@@ -83,7 +83,9 @@ impl Renderer {
         target: u32,
         frame: FrameNumber,
     ) -> Result<(), Error> {
-        self.device.begin_label(commands, GpuWork::Present.label());
+        if !self.only_copies {
+            self.device.begin_label(commands, GpuWork::Present.label());
+        }
         write_stamp(self.present_stamps(slot), commands, PRESENT_START);
         let mut stamps = OVERLAY_START;
         if self.present_pass.is_some() {
@@ -100,7 +102,9 @@ impl Renderer {
         if let Some(timestamps) = self.present_stamps(slot) {
             timestamps.copy(commands, stamps);
         }
-        self.device.end_label(commands);
+        if !self.only_copies {
+            self.device.end_label(commands);
+        }
         Ok(())
     }
 

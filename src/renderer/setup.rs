@@ -13,7 +13,7 @@ use crate::present::{PresentPass, Presenter, Screen};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
-use crate::vulkan::barrier::transfer_to_host;
+use crate::vulkan::barrier::copies_to_host;
 use crate::vulkan::transfer::image_to_buffer;
 use crate::vulkan::{self, Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
 
@@ -136,6 +136,7 @@ impl Renderer {
             is_broken: false,
             shown_slot: None,
             present_queue,
+            only_copies,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
             tags: TagReport::default(),
@@ -331,7 +332,7 @@ impl Renderer {
         // All frames have retired, and their presenters left their screens ready to be copied.
         CommandPool::run_once(&self.device, self.present_queue, |commands| {
             image_to_buffer(&self.device, commands, image, extent, buffer.raw);
-            transfer_to_host(&self.device, commands);
+            copies_to_host(&self.device, commands);
         })?;
         image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())
             .ok_or(vk::Result::ERROR_UNKNOWN)

@@ -1,5 +1,8 @@
-// As much of CUDA C++ as the kernels use, for a C++17 compiler on a CPU. One thread runs after the other.
+// As much of CUDA C++ as the kernels use, for a C++17 compiler on a CPU. One thread runs after the other; those that wait for
+// others go on when these have come as far (block.h), and one block begins when the one before has ended.
 #pragma once
+
+#include "block.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +16,8 @@
 #define __grid_constant__
 // Kernels of several units may have one name: not as "C" functions.
 #define HANDOVER_KERNEL
+// One block at a time has it.
+#define __shared__ static
 
 struct int2 { int x, y; };
 struct alignas(8) uint2 { unsigned x, y; };
@@ -42,7 +47,7 @@ inline int max(int a, int b) { return a > b ? a : b; }
 inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
-// One thread runs after the other, so nothing can come between.
+// No thread waits inside, so nothing can come between.
 template <typename T, typename F>
 T atomically(T* at, F change) {
     T before = *at;
@@ -92,6 +97,8 @@ inline float cuda_cosf(float x) { return off_by(2, std::cos(x), x); }
 inline float cuda_cbrtf(float x) { return off_by(1, std::cbrt(x), x); }
 inline float cuda_rsqrtf(float x) { return off_by(2, 1.0f / std::sqrt(x), x); }
 inline float cuda_atan2f(float y, float x) { return off_by(3, std::atan2(y, x), x); }
+// A divisor above 2^126 makes 0 of it.
+inline float __fdividef(float x, float y) { return std::fabs(y) > 0x1p126f ? 0 * x : off_by(2, x / y, x); }
 #define exp2f cuda_exp2f
 #define expf cuda_expf
 #define logf cuda_logf
@@ -137,6 +144,11 @@ void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
     std::memcpy(surface_texels(object, sizeof value, x_bytes, y), &value, sizeof value);
 }
 
+template <typename T>
+T __ldg(const T* at) {
+    return *at;
+}
+
 inline ushort2 halves_of(unsigned word) { return {(unsigned short)word, (unsigned short)(word >> 16)}; }
 inline unsigned word_of(unsigned short first, unsigned short second) { return unsigned(second) << 16 | first; }
 
@@ -170,3 +182,5 @@ inline unsigned short float_to_half(float value) {
     int steps = int(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
     return sign | (unsigned short)(steps + ((exponent + 14) << 10));
 }
+
+#include "warp.h"

@@ -1,9 +1,11 @@
 //! The kernels' CUDA sources, compiled for the CPU, against the references, without a GPU. And the check of the check:
 //! kernels broken on purpose must be found out.
 
+mod cooperation;
 mod fused;
 mod harness;
 mod mutations;
+mod screen;
 
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};

@@ -125,7 +125,7 @@ impl<F: FnMut(&Window)> Rig<F> {
         let description = ImageDescription {
             extent,
             format: vk::Format::R8G8B8A8_UNORM,
-            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST,
+            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST | vk::ImageUsageFlags::STORAGE,
         };
         let device = &self.device;
         let size = u64::from(extent.width) * u64::from(extent.height) * 4;
