@@ -9,8 +9,11 @@ use crate::live::fuse;
 /// Those that were made, or could not be. All are for one GPU.
 #[derive(Default)]
 pub(super) struct FusedKernels {
-    made: RefCell<Vec<(Vec<Member>, Option<Arc<Effect>>)>>,
+    made: RefCell<Vec<Made>>,
 }
+
+/// A run of neighbours, and its kernel.
+type Made = (Vec<Member>, Option<Arc<Effect>>);
 
 impl FusedKernels {
     /// The kernel of these passes. `None`: it cannot be made, which is said, and the effects run one by one.
