@@ -86,7 +86,99 @@ HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigne
         : "r"(a0), "r"(a1), "r"(b));
 }
 HANDOVER_INLINE void collect() {}
+
+// 2 to the power of `exponent` within 2 ulps; what is below the smallest normal float is 0.
+HANDOVER_INLINE float power_of_2(float exponent) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+    return power;
+}
+
+// Within 2 ulps; of what is below the smallest normal float it is 0.
+HANDOVER_INLINE float square_root(float value) {
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(value));
+    return root;
+}
 #endif
+
+// Two halves as floats, and back; the first is the lower one.
+HANDOVER_INLINE float2 to_float(unsigned halves) {
+    return make_float2(half_to_float((unsigned short)(halves & 0xffffu)), half_to_float((unsigned short)(halves >> 16)));
+}
+
+HANDOVER_INLINE unsigned to_halves(float low, float high) {
+    return unsigned(float_to_half(high)) << 16 | float_to_half(low);
+}
+
+// Two halves of which the lower one is another.
+HANDOVER_INLINE unsigned with_low(unsigned halves, float low) { return (halves & 0xffff0000u) | float_to_half(low); }
+
+// Not 0 where one of two halves is not light: negative, NaN or infinite.
+HANDOVER_INLINE unsigned broken(unsigned halves) { return (halves | (halves + 0x04000400u)) & 0x80008000u; }
+
+// What `light` makes of two halves.
+HANDOVER_INLINE unsigned light_of(unsigned halves) {
+    unsigned low = halves & 0xffffu, high = halves >> 16;
+    low = low < 0x7c00u ? low : low == 0x7c00u ? 0x7bffu : 0u;
+    high = high < 0x7c00u ? high : high == 0x7c00u ? 0x7bffu : 0u;
+    return high << 16 | low;
+}
+
+// Two texels of a row as they are stored; for the first and the last lane of a warp, also the texel beside.
+struct Fetched {
+    uint4 own;
+    uint2 beside;
+};
+
+// Reads the texels at x and x + 1, where x is even and not negative, at once; positions outside are clamped to the edge. All
+// lanes of a warp call it together, each two texels further on than the one before.
+HANDOVER_INLINE Fetched fetch_row(const Image& image, int x, int y) {
+    int last = int(image.extent.x) - 1, lane = threadIdx.x % 32;
+    y = min(max(y, 0), int(image.extent.y) - 1);
+    Fetched row;
+    if (x < last) {
+        row.own = surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    } else {
+        uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
+        row.own = make_uint4(edge.x, edge.y, edge.x, edge.y);
+    }
+    row.beside = make_uint2(0u, 0u);
+    if (lane == 0 || lane == 31) {
+        int beside = min(max(lane == 0 ? x - 1 : x + 2, 0), last);
+        row.beside = surf2Dread<uint2>(image.surface, beside * int(texel_size), y);
+    }
+    return row;
+}
+
+// Makes light of what was read. Most pictures are light already.
+HANDOVER_INLINE void make_light(Fetched& row) {
+    uint4& own = row.own;
+    uint2& beside = row.beside;
+    if (broken(own.x) | broken(own.y) | broken(own.z) | broken(own.w) | broken(beside.x) | broken(beside.y)) {
+        own = make_uint4(light_of(own.x), light_of(own.y), light_of(own.z), light_of(own.w));
+        beside = make_uint2(light_of(beside.x), light_of(beside.y));
+    }
+}
+
+// The texels from x - 1 to x + 2: what lies beside is read by the lanes beside. All lanes of a warp call it together.
+HANDOVER_INLINE void spread(const Fetched& row, uint2 (&texels)[4]) {
+    int lane = threadIdx.x % 32;
+    uint2 left = make_uint2(__shfl_up_sync(~0u, row.own.z, 1), __shfl_up_sync(~0u, row.own.w, 1));
+    uint2 right = make_uint2(__shfl_down_sync(~0u, row.own.x, 1), __shfl_down_sync(~0u, row.own.y, 1));
+    texels[0] = lane == 0 ? row.beside : left;
+    texels[1] = make_uint2(row.own.x, row.own.y);
+    texels[2] = make_uint2(row.own.z, row.own.w);
+    texels[3] = lane == 31 ? row.beside : right;
+}
+
+// Stores two texels of halves; `at.x` is even and inside, the second texel may be outside.
+HANDOVER_INLINE void store_two(const Image& image, int2 at, uint4 words) {
+    if (at.x + 1 < int(image.extent.x))
+        surf2Dwrite(words, image.surface, at.x * int(texel_size), at.y);
+    else
+        surf2Dwrite(make_uint2(words.x, words.y), image.surface, at.x * int(texel_size), at.y);
+}
 
 HANDOVER_INLINE float clamp(float value, float low, float high) { return fminf(fmaxf(value, low), high); }
 
