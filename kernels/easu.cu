@@ -55,7 +55,7 @@ struct Edge {
 
 // How much of the steepest step the whole step is; 0 where there is none.
 HANDOVER_INLINE float straightness(float step, float steepest) {
-    return fminf(__fdividef(fabsf(step), fmaxf(steepest, 1e-20f)), 1.0f);
+    return fminf(quotient(fabsf(step), fmaxf(steepest, 1e-20f)), 1.0f);
 }
 
 // Adds what the cross about one of the four texels says,
@@ -120,10 +120,10 @@ HANDOVER_INLINE float4 resolved(const Tile& tile, int column, int row, float px,
     float x = (flat ? 1.0f : edge.x) * scale, y = edge.y * scale;
     float length = 0.5f * edge.length;
     length *= length;
-    float stretch = __fdividef(x * x + y * y, fmaxf(fabsf(x), fabsf(y)));
+    float stretch = quotient(x * x + y * y, fmaxf(fabsf(x), fabsf(y)));
     float along = fmaf(stretch - 1.0f, length, 1.0f), across = 1.0f - 0.5f * length;
     float lobe = 0.5f + (1.0f / 4.0f - 0.04f - 0.5f) * length;
-    Shape shape = {make_float2(x * along, y * along), make_float2(-y * across, x * across), lobe, __fdividef(1.0f, lobe)};
+    Shape shape = {make_float2(x * along, y * along), make_float2(-y * across, x * across), lobe, quotient(1.0f, lobe)};
 
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     tap(sum, shape, 0.0f - px, -1.0f - py, b);
@@ -140,7 +140,7 @@ HANDOVER_INLINE float4 resolved(const Tile& tile, int column, int row, float px,
     tap(sum, shape, 0.0f - px, 2.0f - py, n);
 
     // Without ringing: between the darkest and the brightest of the four texels around.
-    float share = __fdividef(1.0f, sum.w);
+    float share = quotient(1.0f, sum.w);
     float red = clamp(sum.x * share, least(f.x, g.x, j.x, k.x), most(f.x, g.x, j.x, k.x));
     float green = clamp(sum.y * share, least(f.y, g.y, j.y, k.y), most(f.y, g.y, j.y, k.y));
     float blue = clamp(sum.z * share, least(f.z, g.z, j.z, k.z), most(f.z, g.z, j.z, k.z));

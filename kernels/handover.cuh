@@ -108,7 +108,13 @@ HANDOVER_INLINE float power_of_2(float exponent) {
     return power;
 }
 
-// Within 2 ulps; of what is below the smallest normal float it is 0.
+// The next two are within 2 ulps too; what is below the smallest normal float counts as 0.
+HANDOVER_INLINE float quotient(float dividend, float divisor) {
+    float result;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(dividend), "f"(divisor));
+    return result;
+}
+
 HANDOVER_INLINE float square_root(float value) {
     float root;
     asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(value));
@@ -116,27 +122,41 @@ HANDOVER_INLINE float square_root(float value) {
 }
 #endif
 
-// Two halves as floats, and back; the first is the lower one.
-HANDOVER_INLINE float2 to_float(unsigned halves) {
-    return make_float2(half_to_float((unsigned short)(halves & 0xffffu)), half_to_float((unsigned short)(halves >> 16)));
+// Two halves of a word as floats, and back; the first is the lower one.
+HANDOVER_INLINE float2 to_float(unsigned word) {
+    ushort2 halves = halves_of(word);
+    return make_float2(half_to_float(halves.x), half_to_float(halves.y));
 }
 
-HANDOVER_INLINE unsigned to_halves(float low, float high) {
-    return unsigned(float_to_half(high)) << 16 | float_to_half(low);
-}
+HANDOVER_INLINE unsigned to_halves(float low, float high) { return word_of(float_to_half(low), float_to_half(high)); }
 
-// Two halves of which the lower one is another.
-HANDOVER_INLINE unsigned with_low(unsigned halves, float low) { return (halves & 0xffff0000u) | float_to_half(low); }
+// A word with another lower half.
+HANDOVER_INLINE unsigned with_low(unsigned word, float low) { return (word & 0xffff0000u) | float_to_half(low); }
 
-// Not 0 where one of two halves is not light: negative, NaN or infinite.
-HANDOVER_INLINE unsigned broken(unsigned halves) { return (halves | (halves + 0x04000400u)) & 0x80008000u; }
+// Not 0 where one of a word's halves is not light: negative, NaN or infinite.
+HANDOVER_INLINE unsigned broken(unsigned word) { return (word | (word + 0x04000400u)) & 0x80008000u; }
 
-// What `light` makes of two halves.
-HANDOVER_INLINE unsigned light_of(unsigned halves) {
-    unsigned low = halves & 0xffffu, high = halves >> 16;
+// What `light` makes of halves.
+HANDOVER_INLINE unsigned light_of(unsigned word) {
+    unsigned low = word & 0xffffu, high = word >> 16;
     low = low < 0x7c00u ? low : low == 0x7c00u ? 0x7bffu : 0u;
-    high = high < 0x7c00u ? high : high == 0x7c00u ? 0x7bffu : 0u;
-    return high << 16 | low;
+    return (high < 0x7c00u ? high : high == 0x7c00u ? 0x7bffu : 0u) << 16 | low;
+}
+
+// Most pictures are light already.
+HANDOVER_INLINE uint4 light_of(uint4 words) {
+    if (!(broken(words.x) | broken(words.y) | broken(words.z) | broken(words.w))) return words;
+    return make_uint4(light_of(words.x), light_of(words.y), light_of(words.z), light_of(words.w));
+}
+
+// The texels at x and x + 1 as they are stored, by one access; x is even and not negative. Positions outside are clamped to
+// the edge.
+HANDOVER_INLINE uint4 read_two(const Image& image, int x, int y) {
+    int last = int(image.extent.x) - 1;
+    y = min(max(y, 0), int(image.extent.y) - 1);
+    if (x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
+    return make_uint4(edge.x, edge.y, edge.x, edge.y);
 }
 
 // Two texels of a row as they are stored; for the first and the last lane of a warp, also the texel beside.
@@ -145,34 +165,22 @@ struct Fetched {
     uint2 beside;
 };
 
-// Reads the texels at x and x + 1, where x is even and not negative, at once; positions outside are clamped to the edge. All
-// lanes of a warp call it together, each two texels further on than the one before.
+// All lanes of a warp call it together, each two texels further on than the one before.
 HANDOVER_INLINE Fetched fetch_row(const Image& image, int x, int y) {
-    int last = int(image.extent.x) - 1, lane = threadIdx.x % 32;
-    y = min(max(y, 0), int(image.extent.y) - 1);
-    Fetched row;
-    if (x < last) {
-        row.own = surf2Dread<uint4>(image.surface, x * int(texel_size), y);
-    } else {
-        uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
-        row.own = make_uint4(edge.x, edge.y, edge.x, edge.y);
-    }
-    row.beside = make_uint2(0u, 0u);
+    Fetched row = {read_two(image, x, y), make_uint2(0u, 0u)};
+    int lane = threadIdx.x % 32;
     if (lane == 0 || lane == 31) {
-        int beside = min(max(lane == 0 ? x - 1 : x + 2, 0), last);
+        int beside = min(max(lane == 0 ? x - 1 : x + 2, 0), int(image.extent.x) - 1);
+        y = min(max(y, 0), int(image.extent.y) - 1);
         row.beside = surf2Dread<uint2>(image.surface, beside * int(texel_size), y);
     }
     return row;
 }
 
-// Makes light of what was read. Most pictures are light already.
 HANDOVER_INLINE void make_light(Fetched& row) {
-    uint4& own = row.own;
-    uint2& beside = row.beside;
-    if (broken(own.x) | broken(own.y) | broken(own.z) | broken(own.w) | broken(beside.x) | broken(beside.y)) {
-        own = make_uint4(light_of(own.x), light_of(own.y), light_of(own.z), light_of(own.w));
-        beside = make_uint2(light_of(beside.x), light_of(beside.y));
-    }
+    row.own = light_of(row.own);
+    if (broken(row.beside.x) | broken(row.beside.y))
+        row.beside = make_uint2(light_of(row.beside.x), light_of(row.beside.y));
 }
 
 // The texels from x - 1 to x + 2: what lies beside is read by the lanes beside. All lanes of a warp call it together.

@@ -38,6 +38,11 @@ HANDOVER_INLINE Row channels(const Fetched& fetched) {
     return row;
 }
 
+// Some devices have these in one instruction.
+HANDOVER_INLINE unsigned smallest(unsigned a, unsigned b, unsigned c) { return min(min(a, b), c); }
+
+HANDOVER_INLINE unsigned largest(unsigned a, unsigned b, unsigned c) { return max(max(a, b), c); }
+
 HANDOVER_INLINE unsigned middle(unsigned a, unsigned b, unsigned c) { return max(min(a, b), min(max(a, b), c)); }
 
 // Both texels of the middle row, one channel. The median of nine: with each column sorted, the middle one of the largest
@@ -46,15 +51,16 @@ HANDOVER_INLINE uint2 medians(const unsigned (&above)[4], const unsigned (&here)
     unsigned low[4], center[4], high[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        unsigned least = min(above[k], here[k]), most = max(above[k], here[k]);
-        low[k] = min(least, below[k]);
-        center[k] = max(least, min(most, below[k]));
-        high[k] = max(most, below[k]);
+        low[k] = smallest(above[k], here[k], below[k]);
+        high[k] = largest(above[k], here[k], below[k]);
+        // What is left of the three.
+        center[k] = above[k] ^ here[k] ^ below[k] ^ low[k] ^ high[k];
     }
-    unsigned largest_low = max(low[1], low[2]), smallest_high = min(high[1], high[2]);
     unsigned less = min(center[1], center[2]), more = max(center[1], center[2]);
-    return make_uint2(middle(max(low[0], largest_low), max(less, min(more, center[0])), min(high[0], smallest_high)),
-                      middle(max(largest_low, low[3]), max(less, min(more, center[3])), min(smallest_high, high[3])));
+    return make_uint2(middle(largest(low[0], low[1], low[2]), max(less, min(more, center[0])),
+                             smallest(high[0], high[1], high[2])),
+                      middle(largest(low[1], low[2], low[3]), max(less, min(more, center[3])),
+                             smallest(high[1], high[2], high[3])));
 }
 
 // The upper halves of two words.
@@ -73,7 +79,8 @@ extern "C" __global__ void median(const __grid_constant__ Pass pass, const __gri
     Row above = channels(fetched);
     make_light(own);
     Row here = channels(own);
-#pragma unroll
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
     for (int k = 0; k < rows; ++k, ++at.y) {
         fetched = next;
         // On its way while this row is computed.

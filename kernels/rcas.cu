@@ -73,8 +73,8 @@ HANDOVER_INLINE float channel_lobe(float b, float d, float center, float f, floa
     // Defined for [0, 1] alone.
     if (brightest > 1.0f) return 0.0f;
     // A black ring takes nothing away, and a white one adds nothing: 0/0 in the original, which its maximum passes over.
-    float down = largest > 0.0f ? __fdividef(-fminf(smallest, center), 4.0f * largest) : -1.0f;
-    float up = smallest < 1.0f ? __fdividef(1.0f - brightest, 4.0f * smallest - 4.0f) : -1.0f;
+    float down = largest > 0.0f ? quotient(-fminf(smallest, center), 4.0f * largest) : -1.0f;
+    float up = smallest < 1.0f ? quotient(1.0f - brightest, 4.0f * smallest - 4.0f) : -1.0f;
     return fmaxf(down, up);
 }
 
@@ -95,10 +95,10 @@ HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h
         float range = brightest - darkest;
         float stands_out = fabsf(0.25f * (above + left + right + below) - middle);
         // A texel that stands out by all of the range is likely noise, and is sharpened half as much.
-        float noise = range > 0.0f ? fminf(__fdividef(stands_out, range), 1.0f) : 0.0f;
+        float noise = range > 0.0f ? fminf(quotient(stands_out, range), 1.0f) : 0.0f;
         lobe = lobe * (1.0f - 0.5f * noise);
     }
-    float share = __fdividef(1.0f, 4.0f * lobe + 1.0f);
+    float share = quotient(1.0f, 4.0f * lobe + 1.0f);
     auto channel = [&](float b, float d, float e, float f, float h) {
         return light(fmaf(lobe, (b + h) + (d + f), e) * share);
     };
@@ -121,7 +121,8 @@ extern "C" __global__ void rcas(const __grid_constant__ Pass pass, const __grid_
     Row above = colors(fetched);
     make_light(own);
     Row here = colors(own);
-#pragma unroll
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
     for (int k = 0; k < rows; ++k, ++at.y) {
         fetched = next;
         // On its way while this row is computed.

@@ -64,26 +64,35 @@ HANDOVER_INLINE Row channels(const Fetched& fetched) {
 // neither sharpened nor cut. Where all is black nothing is divided by.
 HANDOVER_INLINE float sharpened(float b, float d, float e, float f, float h, float minimum, float maximum, float peak) {
     float least = fminf(minimum, 2.0f - maximum);
-    float weight = square_root(clamp(__fdividef(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
-    float result = __fdividef(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
+    float weight = square_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
+    float result = quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
     return clamp(result, 0.0f, fmaxf(1.0f, e));
+}
+
+// Light has the order of its bits, and of integers some devices have the least and the largest of three in one instruction.
+HANDOVER_INLINE float least(float a, float b, float c) {
+    return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+HANDOVER_INLINE float largest(float a, float b, float c) {
+    return __uint_as_float(max(max(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
 }
 
 // Both texels of the middle row, one channel.
 HANDOVER_INLINE float2 sharpened(const float (&above)[4], const float (&here)[4], const float (&below)[4], float peak) {
-    float low[4], high[4];
+    float low[4], high[4], result[2];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        low[k] = fminf(fminf(above[k], below[k]), here[k]);
-        high[k] = fmaxf(fmaxf(above[k], below[k]), here[k]);
+        low[k] = least(above[k], here[k], below[k]);
+        high[k] = largest(above[k], here[k], below[k]);
     }
-    float middle_low = fminf(low[1], low[2]), middle_high = fmaxf(high[1], high[2]);
-    float minimum = fminf(low[1], fminf(here[0], here[2])) + fminf(low[0], middle_low);
-    float maximum = fmaxf(high[1], fmaxf(here[0], here[2])) + fmaxf(high[0], middle_high);
-    float first = sharpened(above[1], here[0], here[1], here[2], below[1], minimum, maximum, peak);
-    minimum = fminf(low[2], fminf(here[1], here[3])) + fminf(middle_low, low[3]);
-    maximum = fmaxf(high[2], fmaxf(here[1], here[3])) + fmaxf(middle_high, high[3]);
-    return make_float2(first, sharpened(above[2], here[1], here[2], here[3], below[2], minimum, maximum, peak));
+#pragma unroll
+    for (int k = 1; k < 3; ++k) {
+        float minimum = least(low[k], here[k - 1], here[k + 1]) + least(low[k - 1], low[k], low[k + 1]);
+        float maximum = largest(high[k], here[k - 1], here[k + 1]) + largest(high[k - 1], high[k], high[k + 1]);
+        result[k - 1] = sharpened(above[k], here[k - 1], here[k], here[k + 1], below[k], minimum, maximum, peak);
+    }
+    return make_float2(result[0], result[1]);
 }
 
 HANDOVER_INLINE void put(const Pass& pass, int2 at, uint4 texels) {
@@ -101,7 +110,8 @@ extern "C" __global__ void sharpen(const __grid_constant__ Pass pass,
     Row above = channels(fetched);
     make_light(own);
     Row here = channels(own);
-#pragma unroll
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
     for (int k = 0; k < rows; ++k, ++at.y) {
         fetched = next;
         // On its way while this row is computed.

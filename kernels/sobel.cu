@@ -125,7 +125,8 @@ extern "C" __global__ void sobel(const __grid_constant__ Pass pass,
     Tones above = tones(fetched);
     make_light(own);
     Tones here = tones(own);
-#pragma unroll
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
     for (int k = 0; k < rows; ++k, ++at.y) {
         fetched = next;
         // On its way while this row is computed.
