@@ -11,6 +11,7 @@
 #define __device__
 #define __forceinline__ inline
 #define __grid_constant__
+#define __launch_bounds__(...)
 
 struct int2 { int x, y; };
 struct alignas(8) uint2 { unsigned x, y; };
@@ -100,6 +101,17 @@ inline float cuda_atan2f(float y, float x) { return off_by(3, std::atan2(y, x), 
 #define cbrtf cuda_cbrtf
 #define rsqrtf cuda_rsqrtf
 #define atan2f cuda_atan2f
+
+// The approximations of handover.cuh, off by what the PTX ISA allows: of a logarithm near 1 by 2^-22.
+inline float flushed(float value) { return std::fabs(value) < 0x1p-126f ? 0 * value : value; }
+inline float approximate_exp2(float x) { return flushed(off_by(2, std::exp2(x), x)); }
+inline float approximate_log2(float x) {
+    float exact = std::log2(x);
+    return std::fabs(exact) < 1 && exact != 0 ? exact + (exact < 0.5f ? 0x1p-22f : -0x1p-22f) : off_by(2, exact, x);
+}
+inline float approximate_reciprocal(float x) { return flushed(off_by(1, 1 / x, x)); }
+inline float approximate_root(float x) { return off_by(1, std::sqrt(flushed(x)), x); }
+inline float saturate(float x) { return x >= 0 ? x < 1 ? x : 1 : 0; }
 
 inline uint3 blockIdx, blockDim, threadIdx;
 
