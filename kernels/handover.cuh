@@ -97,6 +97,21 @@ HANDOVER_INLINE float4 accumulate(float4 sum, float4 value, float weight) {
                        fmaf(value.w, weight, sum.w));
 }
 
+#ifdef __CUDACC__
+// sum += a b by a whole warp, with a of 16x8 halves, b of 8x8 halves and sums of 16x8 floats. Lane 4 g + t holds, of a, in a0
+// row g and in a1 row g + 8, columns 2 t and 2 t + 1 (the lower half first); of b rows 2 t and 2 t + 1 of column g; of the
+// sums columns 2 t and 2 t + 1, first of row g, then of row g + 8 (PTX ISA, fragments of mma.m16n8k8). Products are exact, and
+// added in any order. All lanes call it as often, and none reads or changes a sum that it began before all called `collect`:
+// where the kernels run on a CPU, products are computed there.
+HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned b) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a0), "r"(a1), "r"(b));
+}
+HANDOVER_INLINE void collect() {}
+#endif
+
 HANDOVER_INLINE float clamp(float value, float low, float high) { return fminf(fmaxf(value, low), high); }
 
 // The texel this thread writes.

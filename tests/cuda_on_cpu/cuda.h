@@ -1,5 +1,8 @@
-// As much of CUDA C++ as the kernels use, for a C++17 compiler on a CPU. One thread runs after the other.
+// As much of CUDA C++ as the kernels use, for a C++17 compiler on a CPU. One thread runs after the other; those that wait for
+// others go on when these have come as far (block.h), and one block begins when the one before has ended.
 #pragma once
+
+#include "block.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +15,8 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+// One block at a time has it.
+#define __shared__ static
 
 struct int2 { int x, y; };
 struct alignas(8) uint2 { unsigned x, y; };
@@ -41,7 +46,7 @@ inline int max(int a, int b) { return a > b ? a : b; }
 inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
-// One thread runs after the other, so nothing can come between.
+// No thread waits inside, so nothing can come between.
 template <typename T, typename F>
 T atomically(T* at, F change) {
     T before = *at;
@@ -91,6 +96,8 @@ inline float cuda_cosf(float x) { return off_by(2, std::cos(x), x); }
 inline float cuda_cbrtf(float x) { return off_by(1, std::cbrt(x), x); }
 inline float cuda_rsqrtf(float x) { return off_by(2, 1.0f / std::sqrt(x), x); }
 inline float cuda_atan2f(float y, float x) { return off_by(3, std::atan2(y, x), x); }
+// A divisor above 2^126 makes 0 of it.
+inline float __fdividef(float x, float y) { return std::fabs(y) > 0x1p126f ? 0 * x : off_by(2, x / y, x); }
 #define exp2f cuda_exp2f
 #define expf cuda_expf
 #define logf cuda_logf
@@ -124,27 +131,27 @@ struct Surface {
 using cudaSurfaceObject_t = unsigned long long;
 using cudaTextureObject_t = unsigned long long;
 
-// A position outside would trap on a GPU too.
-template <typename T>
-T& surface_texel(cudaSurfaceObject_t object, int x_bytes, int y) {
+// A position outside would trap on a GPU too. An access may span several texels, of which the first stands at a multiple.
+inline char* surface_bytes(cudaSurfaceObject_t object, int size, int x_bytes, int y) {
     Surface* surface = reinterpret_cast<Surface*>(object);
-    int size = sizeof(T), x = x_bytes / size;
-    if (!surface || size != surface->texel_bytes || x_bytes % size != 0 || x_bytes < 0 || y < 0 || x >= surface->width ||
-        y >= surface->height) {
+    if (!surface || size % surface->texel_bytes != 0 || x_bytes % size != 0 || x_bytes < 0 || y < 0 ||
+        x_bytes + size > surface->width * surface->texel_bytes || y >= surface->height) {
         std::fprintf(stderr, "surface access of %d bytes at byte %d, row %d is outside\n", size, x_bytes, y);
         std::abort();
     }
-    return reinterpret_cast<T*>(surface->texels)[size_t(y) * surface->width + x];
+    return surface->texels + size_t(y) * surface->width * surface->texel_bytes + x_bytes;
 }
 
 template <typename T>
 T surf2Dread(cudaSurfaceObject_t object, int x_bytes, int y) {
-    return surface_texel<T>(object, x_bytes, y);
+    T value;
+    std::memcpy(&value, surface_bytes(object, sizeof value, x_bytes, y), sizeof value);
+    return value;
 }
 
 template <typename T>
 void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
-    surface_texel<T>(object, x_bytes, y) = value;
+    std::memcpy(surface_bytes(object, sizeof value, x_bytes, y), &value, sizeof value);
 }
 
 // Every half's value, computed once: a kernel with many taps converts millions.
@@ -177,3 +184,5 @@ inline unsigned short float_to_half(float value) {
     int steps = int(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
     return sign | (unsigned short)(steps + ((exponent + 14) << 10));
 }
+
+#include "warp.h"

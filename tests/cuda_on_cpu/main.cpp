@@ -8,7 +8,6 @@
 #include <vector>
 
 // The kernels by chunk: a function for each that takes a Pass and a parameter struct.
-using Kernel = void (*)(const Pass&, const void*);
 #include "chunks.inc"
 
 static void read(void* to, size_t size) {
@@ -143,9 +142,7 @@ int main() {
                 }
                 for (blockIdx.y = 0; blockIdx.y * blockDim.y < height; ++blockIdx.y)
                     for (blockIdx.x = 0; blockIdx.x * blockDim.x < width; ++blockIdx.x)
-                        for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)
-                            for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x)
-                                kernel(pass, parameters.data());
+                        run_block(kernel, pass, parameters.data());
             }
         }
         std::fwrite(texels.back().data(), 1, texels.back().size(), stdout);

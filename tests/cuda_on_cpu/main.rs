@@ -1,6 +1,7 @@
 //! The kernels' CUDA sources, compiled for the CPU, against the references, without a GPU. And the check of the check:
 //! kernels broken on purpose must be found out.
 
+mod cooperation;
 mod harness;
 mod mutations;
 

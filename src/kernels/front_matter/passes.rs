@@ -174,7 +174,10 @@ impl<'a> Resolver<'a> {
         }
         let read = |name: &Option<String>| name.as_deref().map(|name| self.read(name)).transpose();
         let mut sources = [read(&pass.source)?, read(&pass.second)?, read(&pass.third)?];
-        if pass.texels.is_some_and(|texels| texels.contains(&0) || pass.threads.is_some()) {
+        if pass
+            .texels
+            .is_some_and(|texels| texels.contains(&0) || pass.threads.is_some())
+        {
             return Err(format!(
                 "expected at least one of `texels` in x and y, and no `threads` beside them, found {:?}",
                 pass.texels.unwrap_or_default()
