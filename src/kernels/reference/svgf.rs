@@ -1,7 +1,7 @@
 //! Spatiotemporal variance-guided filtering: accumulation along the motion, an estimate of the variance, and a wavelet whose reach
 //! over luminance is that of the noise.
 
-use super::atrous::reflectances;
+use super::atrous::{picture, picture_mut, reflectances, remodulate};
 use super::{FloatImage, ReferencePass, Texel, luminance};
 use rayon::prelude::*;
 
@@ -54,19 +54,6 @@ impl Remembered {
         let chord2 = chord(0) * chord(0) + chord(1) * chord(1) + chord(2) * chord(2);
         (self.depth - depth).abs() <= reach && chord2 <= 0.2
     }
-}
-
-/// The picture in a buffer: colour, and in w its variance.
-fn picture(buffer: &[u8], extent: [u32; 2]) -> FloatImage<'_> {
-    let texels = extent.map(|length| length as usize).iter().product::<usize>();
-    let texels = bytemuck::cast_slice(&buffer[..texels * size_of::<Texel>()]);
-    FloatImage { texels, extent }
-}
-
-/// The same to write.
-fn picture_mut(buffer: &mut [u8], extent: [u32; 2]) -> &mut [Texel] {
-    let texels = extent.map(|length| length as usize).iter().product::<usize>();
-    bytemuck::cast_slice_mut(&mut buffer[..texels * size_of::<Texel>()])
 }
 
 fn is_inside(image: &FloatImage, [x, y]: [i64; 2]) -> bool {
@@ -244,17 +231,8 @@ pub(super) fn filter(pass: &ReferencePass, _: &mut [Texel], buffers: [&mut [u8];
 
 /// The last level, and the light on the surfaces.
 pub(super) fn finish(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let y = i64::from(y);
-    filter_row(pass, &picture(pass.buffers[0], pass.source.extent), y, out);
-    let row = reflectances(&pass.guides, y as u32).zip(pass.source.row(y));
-    for (out, (albedo, input)) in out.iter_mut().zip(row) {
-        *out = [
-            out[0] * albedo[0],
-            out[1] * albedo[1],
-            out[2] * albedo[2],
-            input[3],
-        ];
-    }
+    filter_row(pass, &picture(pass.buffers[0], pass.source.extent), i64::from(y), out);
+    remodulate(pass, y, out);
 }
 
 fn filter_row(pass: &ReferencePass, source: &FloatImage, y: i64, out: &mut [Texel]) {
