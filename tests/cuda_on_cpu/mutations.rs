@@ -335,7 +335,8 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("motion_blur", "0.00583715f", "0.00583f"),
     ("optical_flow", "steps = 5", "steps = 4"),
     ("optical_flow", "2.0f * coarser.x", "coarser.x"),
-    ("optical_flow", "upper * (1.0f - down)", "upper * down"),
+    ("optical_flow", "upper[i] * (1.0f - down)", "upper[i] * down"),
+    ("optical_flow", "last = next;", ""),
     (
         "optical_flow",
         "(xx - yy) * (xx - yy) + 4.0f",
