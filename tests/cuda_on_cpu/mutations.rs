@@ -347,7 +347,8 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("optical_flow", "% 55", "% 54"),
     ("taa", "other < depth", "other > depth"),
     ("taa", "float(at.y) + motion.y", "float(at.y) - motion.y"),
-    ("taa", "int(left) + 2, row", "int(left) + 1, row"),
+    ("taa", "int(left) + i - 1", "int(left) + min(i, 2) - 1"),
+    ("taa", "pass.buffers[1]", "pass.buffers[0]"),
     ("taa", "1.5f * t - 2.5f", "1.5f * t - 2.4f"),
     (
         "taa",
