@@ -18,6 +18,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("auto_exposure", "target < stops", "target > stops"),
     ("auto_exposure", "pass.kept_frames > 0u", "pass.kept_frames > 1u"),
     ("auto_exposure", "x += columns", "x += columns / 32"),
+    ("auto_exposure", "warp < warps", "warp < warps - 1"),
     ("canny", "4.0f * sigma + 0.5f", "3.0f * sigma + 0.5f"),
     (
         "canny",
