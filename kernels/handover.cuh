@@ -76,6 +76,30 @@ HANDOVER_INLINE unsigned word_of(unsigned short first, unsigned short second) {
     asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(first), "h"(second));
     return word;
 }
+
+// Within two ulps of float, and what is below the smallest normal float is 0: one instruction each. Not for what decides.
+HANDOVER_INLINE float approximate_exp2(float value) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_log2(float value) {
+    asm("lg2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_reciprocal(float value) {
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_root(float value) {
+    asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+// Limited to [0, 1]; NaN is 0.
+HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
 #endif
 
 HANDOVER_INLINE float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
