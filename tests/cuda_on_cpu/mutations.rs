@@ -363,7 +363,11 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("motion_blur", "cone(distance, tap_way)", "cone(distance, way)"),
     ("motion_blur", "in_front(tap_depth, depth", "in_front(depth, tap_depth"),
     ("motion_blur", "0.95f * way", "0.9f * way"),
-    ("motion_blur", "float total = 1.0f / way.length.value", "float total = 1.0f"),
+    (
+        "motion_blur",
+        "float total = 1.0f / way.length.value",
+        "float total = 1.0f",
+    ),
     ("motion_blur", "0.00583715f", "0.00583f"),
     ("optical_flow", "steps = 5", "steps = 4"),
     ("optical_flow", "2.0f * coarser.x", "coarser.x"),
