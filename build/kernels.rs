@@ -1,4 +1,6 @@
 //! Embeds every kernel's source and PTX, and refuses PTX that is missing or older than its source.
+//!
+//! `kernels/fused` has passes of several effects, each of which it includes: their PTX carries a hash over those, too.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -8,7 +10,8 @@ use std::{env, fs};
 /// What makes the PTX anew; every message ends with it.
 const REFRESH: &str = "run scripts/compile-kernels";
 
-/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `HEADER`, `OPTIONS` and `LAYOUT_PTX`.
+/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `SCREEN_SOURCES`, `FUSED`, `HEADER_TEXT`, `OPTIONS`, `LAYOUT_PTX` and
+/// what the header says of pointwise kernels.
 pub fn embed() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build/kernels.rs");
     println!("cargo::rerun-if-changed=kernels");
@@ -20,29 +23,65 @@ pub fn embed() -> Result<(), String> {
     let header = read(&header_path)?;
     let options = read(&options_path)?;
 
-    let mut generated = String::from("const SOURCES: &[Source] = &[\n");
+    let mut generated = String::new();
     let mut everything: Vec<u8> = Vec::new();
-    for path in sources(&folder)? {
-        let source = read(&path)?;
-        let ptx = path.with_extension("ptx");
-        check(&ptx, &path, &[&source, &header, &options])?;
-        if !everything.is_empty() {
-            everything.push(0);
+    // The effects, and what writes the screen image after them.
+    for (list, folder) in [("SOURCES", folder.clone()), ("SCREEN_SOURCES", folder.join("screen"))] {
+        generated += &format!("const {list}: &[Source] = &[\n");
+        for path in sources(&folder)? {
+            let source = read(&path)?;
+            let ptx = path.with_extension("ptx");
+            check(&ptx, &path, &[&source, &header, &options])?;
+            if list == "SOURCES" {
+                if !everything.is_empty() {
+                    everything.push(0);
+                }
+                everything.extend(&source);
+            }
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let (code, ptx) = (path.display().to_string(), ptx.display().to_string());
+            writeln!(
+                generated,
+                "    Source {{ name: {name:?}, code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
+            )
+            .map_err(|error| error.to_string())?;
         }
-        everything.extend(&source);
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        generated += "];\n";
+    }
+    generated.push_str("const FUSED: &[Fused] = &[\n");
+    for path in sources(&folder.join("fused"))? {
+        let source = read(&path)?;
+        let members = included(&folder, &source)?;
+        let mut parts: Vec<&[u8]> = vec![&source];
+        parts.extend(members.iter().map(Vec::as_slice));
+        parts.extend([header.as_slice(), options.as_slice()]);
+        let ptx = path.with_extension("ptx");
+        check(&ptx, &path, &parts)?;
         let (code, ptx) = (path.display().to_string(), ptx.display().to_string());
         writeln!(
             generated,
-            "    Source {{ name: {name:?}, code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
+            "    Fused {{ code: include_str!({code:?}), ptx: include_str!({ptx:?}) }},"
         )
         .map_err(|error| error.to_string())?;
     }
     let layout = folder.join("layout.ptx");
     check(&layout, &header_path, &[&everything, &header, &options])?;
+    let number = |name: &str| constant(&String::from_utf8_lossy(&header), &format!("pointwise_{name}"));
     writeln!(
         generated,
-        "];\nconst HEADER_TEXT: &str = include_str!({:?});\nconst OPTIONS: &str = include_str!({:?});\n\
+        "];\n/// Texels that a thread of a pointwise kernel makes, as `handover.cuh` says.\n\
+         pub const POINTWISE_TEXELS: [u32; 2] = [2 * {}, {}];\n\
+         /// Threads of a block of a pointwise kernel, where its description gives no others.\n\
+         pub const POINTWISE_BLOCK: [u32; 2] = [{}, {}];",
+        number("pairs")?,
+        number("rows")?,
+        number("block_width")?,
+        number("block_height")?
+    )
+    .map_err(|error| error.to_string())?;
+    writeln!(
+        generated,
+        "const HEADER_TEXT: &str = include_str!({:?});\nconst OPTIONS: &str = include_str!({:?});\n\
          #[cfg(test)]\nconst LAYOUT_PTX: &str = include_str!({:?});",
         header_path.display().to_string(),
         options_path.display().to_string(),
@@ -62,6 +101,28 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
         .collect();
     paths.sort();
     Ok(paths)
+}
+
+/// What a fused kernel includes besides the header, in its order.
+fn included(folder: &Path, source: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let text = String::from_utf8_lossy(source);
+    let names = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    let members = names.filter(|name| *name != "handover.cuh");
+    members.map(|name| read(&folder.join(name))).collect()
+}
+
+/// A number of the header: `constexpr int NAME = 1;`.
+fn constant(header: &str, name: &str) -> Result<u32, String> {
+    let start = format!("constexpr int {name} = ");
+    let number = header
+        .lines()
+        .find_map(|line| line.strip_prefix(&start)?.strip_suffix(';'));
+    let number = number
+        .and_then(|number| number.parse().ok())
+        .filter(|number| *number > 0);
+    number.ok_or_else(|| format!("kernels/handover.cuh: expected a line `{start}N;` with N above 0"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -7,6 +7,9 @@ use naga::back::spv;
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
+/// Shaders whose sums and products come out the same on every device, as their twins in CUDA and Rust compute them.
+const EXACT: &[&str] = &["overlay"];
+
 /// Compiles the folder and writes `shaders.rs`: one `pub static NAME: &[u32]` a file or folder.
 pub fn build(out_dir: &Path) -> Result<(), String> {
     println!("cargo::rerun-if-changed=shaders");
@@ -19,8 +22,12 @@ pub fn build(out_dir: &Path) -> Result<(), String> {
     paths.sort();
     for path in paths {
         println!("cargo::rerun-if-changed={}", path.display());
-        let words = compile(&path)?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_uppercase();
+        let mut words = compile(&path)?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if EXACT.contains(&stem.as_ref()) {
+            words = uncontracted(&words).ok_or_else(|| format!("{}: no SPIR-V", path.display()))?;
+        }
+        let name = stem.to_uppercase();
         writeln!(
             generated,
             "/// `{}`.\npub static {name}: &[u32] = &{words:?};",
@@ -70,4 +77,34 @@ fn compile(path: &Path) -> Result<Vec<u32>, String> {
         ..Default::default()
     };
     spv::write_vec(&module, &info, &options, None).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Words before the first instruction.
+const HEADER: usize = 5;
+const OP_DECORATE: u32 = 71;
+/// The decoration `NoContraction`.
+const NO_CONTRACTION: u32 = 42;
+/// `OpFAdd`, `OpFSub`, `OpFMul`, `OpVectorTimesScalar`.
+const CONTRACTABLE: [u32; 4] = [129, 131, 133, 142];
+
+/// The module with `NoContraction` on every sum and product: none is fused with another, so each is rounded by itself. (naga has no
+/// words for it.) `None`: that is no module.
+fn uncontracted(words: &[u32]) -> Option<Vec<u32>> {
+    let (mut at, mut first_decoration, mut decorations) = (HEADER, None, Vec::new());
+    while at < words.len() {
+        let (length, code) = (words[at] >> 16, words[at] & 0xffff);
+        if code == OP_DECORATE {
+            first_decoration.get_or_insert(at);
+        }
+        if CONTRACTABLE.contains(&code) {
+            // The type, then the result.
+            decorations.extend([3 << 16 | OP_DECORATE, *words.get(at + 2)?, NO_CONTRACTION]);
+        }
+        if length == 0 {
+            return None;
+        }
+        at += length as usize;
+    }
+    let (before, after) = words.split_at(first_decoration?);
+    Some([before, &decorations, after].concat())
 }

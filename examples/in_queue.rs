@@ -21,8 +21,8 @@ use handover::vulkan::ownership::discard_for_copies;
 use handover::vulkan::transfer::{clear, copy_to_buffer};
 use handover::vulkan::vk;
 use handover::vulkan::{
-    Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Image, ImageDescription, QueueKernel, Timeline,
-    TimelineWait,
+    Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Image, ImageDescription, QueueFunction,
+    QueueModule, Timeline, TimelineWait, surface_of,
 };
 
 const WIDTH: u32 = 320;
@@ -69,10 +69,9 @@ pub fn run() -> anyhow::Result<Verdict> {
     };
     let image = Image::new(device, description, "in-queue")?;
     let (bytes, to_host) = (u64::from(WIDTH * HEIGHT) * 4, vk::BufferUsageFlags::TRANSFER_DST);
-    let kernel = QueueKernel::new(device, &cubin, "add_place")?;
     let frames = Frames {
-        surface: kernel.surface_of(image.view),
-        kernel,
+        surface: surface_of(device, image.view)?,
+        kernel: QueueModule::load(device, &cubin, "add_place")?.function("add_place")?,
         texels: Buffer::new(device, bytes, to_host, BufferMemory::ReadBack, "texels")?,
         pool: CommandPool::new(device, queue, "frame")?,
         image,
@@ -99,7 +98,7 @@ pub fn run() -> anyhow::Result<Verdict> {
 
 /// What a frame uses, one frame after the other.
 struct Frames {
-    kernel: QueueKernel,
+    kernel: QueueFunction,
     /// The image, as the kernel takes it.
     surface: u64,
     texels: Buffer,
@@ -122,7 +121,7 @@ impl Frames {
         // has ended, which the host waits for.
         unsafe {
             let arguments = [&surface[..], &width, &height];
-            self.kernel.launch(commands, [WIDTH, HEIGHT], [32, 8], &arguments);
+            self.kernel.launch(commands, [WIDTH, HEIGHT], [32, 8], arguments);
         }
 
         Barriers::new().kernel_to_transfer(image).record(device, commands);

@@ -14,7 +14,7 @@ why = "sums, products and quotients of values that are not negative; only the la
 entry = "aces_approximation"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -22,10 +22,8 @@ HANDOVER_INLINE float curve(float x) {
     return fminf((x * (2.51f * x + 0.03f)) / (x * (2.43f * x + 0.59f) + 0.14f), 1.0f);
 }
 
-extern "C" __global__ void aces_approximation(const __grid_constant__ Pass pass,
-                                              const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
-    store(pass.destination, at, make_float4(curve(color.x), curve(color.y), curve(color.z), color.w));
+HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
+    return make_float4(curve(color.x), curve(color.y), curve(color.z), color.w);
 }
+
+HANDOVER_POINTWISE(aces_approximation, mapped, NoParameters)

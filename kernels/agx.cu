@@ -24,7 +24,7 @@ type = "u32"
 entry = "agx"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -53,10 +53,7 @@ HANDOVER_INLINE float looked(float value, float slope, const Look& look, float l
 // From the display's encoding to linear, by the exponent AgX is defined with.
 HANDOVER_INLINE float decoded(float value) { return fminf(powf(fmaxf(value, 0.0f), 2.2f), 1.0f); }
 
-extern "C" __global__ void agx(const __grid_constant__ Pass pass, const __grid_constant__ AgxParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
     // Linear sRGB into the smaller gamut in which the curve is applied.
     float r = contrast(0.842479062253094f * color.x + 0.0784335999999992f * color.y + 0.0792237451477643f * color.z);
     float g = contrast(0.0423282422610123f * color.x + 0.878468636469772f * color.y + 0.0791661274605434f * color.z);
@@ -70,8 +67,9 @@ extern "C" __global__ void agx(const __grid_constant__ Pass pass, const __grid_c
         b = looked(b, look.slope_blue, look, luma);
     }
     // Back to the display's gamut.
-    store(pass.destination, at,
-          make_float4(decoded(1.19687900512017f * r - 0.0980208811401368f * g - 0.0990297440797205f * b),
-                      decoded(-0.0528968517574562f * r + 1.15190312990417f * g - 0.0989611768448433f * b),
-                      decoded(-0.0529716355144438f * r - 0.0980434501171241f * g + 1.15107367264116f * b), color.w));
+    return make_float4(decoded(1.19687900512017f * r - 0.0980208811401368f * g - 0.0990297440797205f * b),
+                       decoded(-0.0528968517574562f * r + 1.15190312990417f * g - 0.0989611768448433f * b),
+                       decoded(-0.0529716355144438f * r - 0.0980434501171241f * g + 1.15107367264116f * b), color.w);
 }
+
+HANDOVER_POINTWISE(agx, mapped, AgxParameters)

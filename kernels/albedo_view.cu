@@ -15,14 +15,13 @@ why = "a byte over 255 is rounded alike everywhere"
 entry = "albedo_view"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
-extern "C" __global__ void albedo_view(const __grid_constant__ Pass pass, const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 albedo_shown(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
     float4 albedo = load_albedo(pass, at.x, at.y);
-    float alpha = load(pass.source, at.x, at.y).w;
-    store(pass.destination, at, make_float4(albedo.x, albedo.y, albedo.z, alpha));
+    return make_float4(albedo.x, albedo.y, albedo.z, color.w);
 }
+
+HANDOVER_POINTWISE(albedo_view, albedo_shown, NoParameters)

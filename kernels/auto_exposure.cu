@@ -114,7 +114,7 @@ entry = "auto_exposure_apply"
 source = "input"
 destination = "output"
 buffers = ["adapted"]
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -238,11 +238,9 @@ extern "C" __global__ void auto_exposure_adapt(const __grid_constant__ Pass pass
     *elements<float2>(pass.buffers[2]) = make_float2(stops, exp2f(stops));
 }
 
-extern "C" __global__ void auto_exposure_apply(const __grid_constant__ Pass pass,
-                                               const __grid_constant__ AutoExposureParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 adapted(float4 color, int2 at, const Pass& pass, const AutoExposureParameters& parameters) {
     float gain = elements<float2>(pass.buffers[0])->y;
-    store(pass.destination, at, make_float4(color.x * gain, color.y * gain, color.z * gain, color.w));
+    return make_float4(color.x * gain, color.y * gain, color.z * gain, color.w);
 }
+
+HANDOVER_POINTWISE(auto_exposure_apply, adapted, AutoExposureParameters)

@@ -15,15 +15,13 @@ why = "one subtraction and one rounding, both correctly rounded on every process
 entry = "complement"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
-extern "C" __global__ void complement(const __grid_constant__ Pass pass,
-                                      const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 value = to_float(load_bits(pass.source, at));
-    store_bits(pass.destination, at,
-               to_half(make_float4(1.0f - value.x, 1.0f - value.y, 1.0f - value.z, 1.0f - value.w)));
+HANDOVER_INLINE ushort4 complemented(ushort4 bits, int2 at, const Pass& pass, const NoParameters& parameters) {
+    float4 value = to_float(bits);
+    return to_half(make_float4(1.0f - value.x, 1.0f - value.y, 1.0f - value.z, 1.0f - value.w));
 }
+
+HANDOVER_POINTWISE(complement, complemented, NoParameters)

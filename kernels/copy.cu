@@ -15,12 +15,12 @@ why = "no arithmetic is done"
 entry = "copy"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
-extern "C" __global__ void copy(const __grid_constant__ Pass pass, const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    store_bits(pass.destination, at, load_bits(pass.source, at));
+HANDOVER_INLINE ushort4 copied(ushort4 bits, int2 at, const Pass& pass, const NoParameters& parameters) {
+    return bits;
 }
+
+HANDOVER_POINTWISE(copy, copied, NoParameters)

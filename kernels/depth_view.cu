@@ -36,7 +36,7 @@ type = "f32"
 entry = "depth_view"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -51,10 +51,7 @@ HANDOVER_INLINE float decoded(float value) {
     return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
 }
 
-extern "C" __global__ void depth_view(const __grid_constant__ Pass pass,
-                                      const __grid_constant__ DepthViewParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 depth_shown(float4 color, int2 at, const Pass& pass, const DepthViewParameters& parameters) {
     float disparity = 1.0f / fmaxf(load_depth(pass, at.x, at.y), 1e-6f);
     float nearest = 1.0f / parameters.near, farthest = 1.0f / parameters.far;
     float x = clamp((disparity - farthest) / (nearest - farthest), 0.0f, 1.0f);
@@ -65,6 +62,7 @@ extern "C" __global__ void depth_view(const __grid_constant__ Pass pass,
                   0.09140261f;
     float blue = ((((27.34824973f * x - 89.90310912f) * x + 110.36276771f) * x - 60.58204836f) * x + 12.64194608f) * x +
                  0.10667330f;
-    float alpha = load(pass.source, at.x, at.y).w;
-    store(pass.destination, at, make_float4(decoded(red), decoded(green), decoded(blue), alpha));
+    return make_float4(decoded(red), decoded(green), decoded(blue), color.w);
 }
+
+HANDOVER_POINTWISE(depth_view, depth_shown, DepthViewParameters)

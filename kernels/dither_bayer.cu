@@ -23,7 +23,7 @@ type = "u32"
 entry = "dither_bayer"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -59,14 +59,12 @@ HANDOVER_INLINE float dithered(float value, float threshold, float highest) {
     return level <= 0.04045f ? level / 12.92f : powf((level + 0.055f) / 1.055f, 2.4f);
 }
 
-extern "C" __global__ void dither_bayer(const __grid_constant__ Pass pass,
-                                        const __grid_constant__ DitherBayerParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 dithered_color(float4 color, int2 at, const Pass& pass,
+                                      const DitherBayerParameters& parameters) {
     float threshold = (float(rank(at)) + 0.5f) * (1.0f / 64.0f);
     float highest = float(parameters.levels - 1u);
-    store(pass.destination, at,
-          make_float4(dithered(color.x, threshold, highest), dithered(color.y, threshold, highest),
-                      dithered(color.z, threshold, highest), color.w));
+    return make_float4(dithered(color.x, threshold, highest), dithered(color.y, threshold, highest),
+                       dithered(color.z, threshold, highest), color.w);
 }
+
+HANDOVER_POINTWISE(dither_bayer, dithered_color, DitherBayerParameters)

@@ -24,7 +24,7 @@ type = "f32"
 entry = "exposure"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -38,11 +38,9 @@ HANDOVER_INLINE float gain(float stops) {
     return ldexpf(exp2f(stops - whole), int(whole));
 }
 
-extern "C" __global__ void exposure(const __grid_constant__ Pass pass,
-                                    const __grid_constant__ ExposureParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 brightened(float4 color, int2 at, const Pass& pass, const ExposureParameters& parameters) {
     float4 exposed = color * gain(parameters.stops);
-    store(pass.destination, at, make_float4(exposed.x, exposed.y, exposed.z, color.w));
+    return make_float4(exposed.x, exposed.y, exposed.z, color.w);
 }
+
+HANDOVER_POINTWISE(exposure, brightened, ExposureParameters)

@@ -33,7 +33,7 @@ type = "f32"
 entry = "false_colour"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -48,11 +48,7 @@ HANDOVER_INLINE float decoded(float value) {
     return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
 }
 
-extern "C" __global__ void false_colour(const __grid_constant__ Pass pass,
-                                        const __grid_constant__ FalseColourParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 coloured(float4 color, int2 at, const Pass& pass, const FalseColourParameters& parameters) {
     // 0.18 is the reflectance of the photographer's grey card. Black is minus infinity stops.
     float stops = log2f(luminance(color) / 0.18f);
     float x = clamp((stops - parameters.lowest) / (parameters.highest - parameters.lowest), 0.0f, 1.0f);
@@ -63,5 +59,7 @@ extern "C" __global__ void false_colour(const __grid_constant__ Pass pass,
                   0.09140261f;
     float blue = ((((27.34824973f * x - 89.90310912f) * x + 110.36276771f) * x - 60.58204836f) * x + 12.64194608f) * x +
                  0.10667330f;
-    store(pass.destination, at, make_float4(decoded(red), decoded(green), decoded(blue), color.w));
+    return make_float4(decoded(red), decoded(green), decoded(blue), color.w);
 }
+
+HANDOVER_POINTWISE(false_colour, coloured, FalseColourParameters)

@@ -42,7 +42,7 @@ type = "f32"
 entry = "film_grain"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -69,11 +69,7 @@ HANDOVER_INLINE float mixed(float common, unsigned hash, float colour) {
     return common * (1.0f - colour) + noise(hash) * colour;
 }
 
-extern "C" __global__ void film_grain(const __grid_constant__ Pass pass,
-                                      const __grid_constant__ FilmGrainParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 grained(float4 color, int2 at, const Pass& pass, const FilmGrainParameters& parameters) {
     // Of the frame number the low 32 bits count.
     unsigned red = pcg(unsigned(at.x) / parameters.size +
                        pcg(unsigned(at.y) / parameters.size + pcg(unsigned(pass.frame))));
@@ -82,8 +78,9 @@ extern "C" __global__ void film_grain(const __grid_constant__ Pass pass,
     // The share of grains that are opaque deviates by this root, here 1 in the middle.
     float level = fminf(luminance(color), 1.0f);
     float amount = parameters.amount * (2.0f * sqrtf(level * (1.0f - level)));
-    store(pass.destination, at,
-          make_float4(color.x + amount * mixed(common, red, parameters.colour),
-                      color.y + amount * mixed(common, green, parameters.colour),
-                      color.z + amount * mixed(common, blue, parameters.colour), color.w));
+    return make_float4(color.x + amount * mixed(common, red, parameters.colour),
+                       color.y + amount * mixed(common, green, parameters.colour),
+                       color.z + amount * mixed(common, blue, parameters.colour), color.w);
 }
+
+HANDOVER_POINTWISE(film_grain, grained, FilmGrainParameters)

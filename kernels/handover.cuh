@@ -1,6 +1,7 @@
 // What every kernel is launched with, and how it reads and writes texels.
 //
-// A kernel is one translation unit that includes this file and nothing else. Images are RGBA16F in linear light;
+// A kernel is one translation unit that includes this file and nothing else. One that makes each texel of one texel is a
+// function, and HANDOVER_POINTWISE makes the kernel of it. Images are RGBA16F in linear light;
 // arithmetic is in float. Products and sums are contracted only where `fmaf` says so (the kernels are compiled with
 // --fmad=false), so that the CPU references compute the same coordinates and differences.
 #pragma once
@@ -86,6 +87,19 @@ HANDOVER_INLINE float approximate_root(float value) {
 
 // Limited to [0, 1]; NaN is 0.
 HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
+
+// The two halves of a word, the first in its lower bits.
+HANDOVER_INLINE ushort2 halves_of(unsigned word) {
+    ushort2 halves;
+    asm("mov.b32 {%0, %1}, %2;" : "=h"(halves.x), "=h"(halves.y) : "r"(word));
+    return halves;
+}
+
+HANDOVER_INLINE unsigned word_of(unsigned short first, unsigned short second) {
+    unsigned word;
+    asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(first), "h"(second));
+    return word;
+}
 #endif
 
 HANDOVER_INLINE float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
@@ -146,6 +160,10 @@ HANDOVER_INLINE ushort4 to_half(float4 value) {
 // that a broken pixel stays small and never spreads.
 HANDOVER_INLINE float light(float value) { return clamp(value, 0.0f, half_limit); }
 
+HANDOVER_INLINE float4 light(float4 value) {
+    return make_float4(light(value.x), light(value.y), light(value.z), light(value.w));
+}
+
 // The nearest position inside.
 HANDOVER_INLINE int2 inside(const Image& image, int x, int y) {
     return make_int2(min(max(x, 0), int(image.extent.x) - 1), min(max(y, 0), int(image.extent.y) - 1));
@@ -153,13 +171,12 @@ HANDOVER_INLINE int2 inside(const Image& image, int x, int y) {
 
 // The light of a texel; positions outside are clamped to the edge.
 HANDOVER_INLINE float4 load(const Image& image, int x, int y) {
-    float4 value = to_float(load_bits(image, inside(image, x, y)));
-    return make_float4(light(value.x), light(value.y), light(value.z), light(value.w));
+    return light(to_float(load_bits(image, inside(image, x, y))));
 }
 
 // Stores light: what is above the largest half becomes the largest half, so that the next effect reads finite values.
 HANDOVER_INLINE void store(const Image& image, int2 at, float4 value) {
-    store_bits(image, at, to_half(make_float4(light(value.x), light(value.y), light(value.z), light(value.w))));
+    store_bits(image, at, to_half(light(value)));
 }
 
 // Images of four floats hold any values: they are read and written as they are.
@@ -207,3 +224,130 @@ HANDOVER_INLINE unsigned long long length(const Buffer& buffer) {
 
 // Relative luminance of linear Rec. 709 primaries (ITU-R BT.709-6, section 3.2).
 HANDOVER_INLINE float luminance(float4 color) { return 0.2126f * color.x + 0.7152f * color.y + 0.0722f * color.z; }
+
+// A pass is pointwise where a texel of the destination is made of the texel of the source at the same place, and of what
+// is no picture: parameters, buffers, guides. Such a pass is a function of the texel,
+//     float4 NAME(float4 color, int2 at, const Pass& pass, const PARAMETERS& parameters)
+// and HANDOVER_POINTWISE(ENTRY, NAME, PARAMETERS) makes its kernel; `pointwise = true` in the front matter says that it
+// did. `color` is light, as `load` reads it, and what is given back is stored as `store` does. Neighbouring pointwise
+// effects are run as one kernel, which reads and writes the picture once: so of `pass.source` and `pass.destination` only
+// the extents mean anything. A function of ushort4 instead of float4 is given the texel's bits, and gives bits back.
+
+// A thread makes so many pairs of texels along a row, in so many rows, of a block of so many threads. A pair is one access
+// of 16 bytes. The program reads these numbers here: a line each.
+constexpr int pointwise_pairs = 1;
+constexpr int pointwise_rows = 2;
+constexpr int pointwise_block_width = 16;
+constexpr int pointwise_block_height = 8;
+
+// What a pointwise function takes and gives: nothing known, light, bits.
+enum class PointwiseKind { none, light, bits };
+
+template <typename Parameters>
+__device__ constexpr PointwiseKind pointwise_kind(float4 (*)(float4, int2, const Pass&, const Parameters&)) {
+    return PointwiseKind::light;
+}
+
+template <typename Parameters>
+__device__ constexpr PointwiseKind pointwise_kind(ushort4 (*)(ushort4, int2, const Pass&, const Parameters&)) {
+    return PointwiseKind::bits;
+}
+
+template <typename Parameters>
+__device__ constexpr PointwiseKind pointwise_kind(...) {
+    return PointwiseKind::none;
+}
+
+// The texel that a pointwise function makes of another, both as they are stored.
+template <auto function, typename P>
+struct Pointwise {
+    using Parameters = P;
+
+    static HANDOVER_INLINE ushort4 apply(ushort4 bits, int2 at, const Pass& pass, const Parameters& parameters) {
+        constexpr PointwiseKind kind = pointwise_kind<Parameters>(function);
+        if constexpr (kind == PointwiseKind::light) {
+            return to_half(light(function(light(to_float(bits)), at, pass, parameters)));
+        } else if constexpr (kind == PointwiseKind::bits) {
+            return function(bits, at, pass, parameters);
+        } else {
+            return bits;  // HANDOVER_POINTWISE says what is wrong
+        }
+    }
+};
+
+// Where the pairs of this thread are: `pair` and `row` count them. Threads of a block stand side by side in each.
+HANDOVER_INLINE int2 pointwise_texel(int pair, int row) {
+    int x = int(blockDim.x * (blockIdx.x * pointwise_pairs + pair) + threadIdx.x);
+    return make_int2(2 * x, int(blockDim.y * (blockIdx.y * pointwise_rows + row) + threadIdx.y));
+}
+
+// Makes this thread's texels. All are read before the first is written: so many accesses are under way at a time. A row
+// of odd length ends with a pair of which the second texel is outside.
+template <typename Applied>
+HANDOVER_INLINE void pointwise(const Pass& pass, const typename Applied::Parameters& parameters) {
+    int width = int(pass.destination.extent.x);
+    uint4 pairs[pointwise_rows][pointwise_pairs];
+#pragma unroll
+    for (int row = 0; row < pointwise_rows; ++row) {
+#pragma unroll
+        for (int pair = 0; pair < pointwise_pairs; ++pair) {
+            int2 at = pointwise_texel(pair, row);
+            if (!covers(pass.destination, at)) continue;
+            if (at.x + 1 < width) {
+                pairs[row][pair] = surf2Dread<uint4>(pass.source.surface, at.x * int(texel_size), at.y);
+            } else {
+                ushort4 last = load_bits(pass.source, at);
+                pairs[row][pair] = make_uint4(word_of(last.x, last.y), word_of(last.z, last.w), 0u, 0u);
+            }
+        }
+    }
+#pragma unroll
+    for (int row = 0; row < pointwise_rows; ++row) {
+#pragma unroll
+        for (int pair = 0; pair < pointwise_pairs; ++pair) {
+            int2 at = pointwise_texel(pair, row);
+            if (!covers(pass.destination, at)) continue;
+            uint4 words = pairs[row][pair];
+            ushort2 xy = halves_of(words.x), zw = halves_of(words.y);
+            ushort4 first = Applied::apply(make_ushort4(xy.x, xy.y, zw.x, zw.y), at, pass, parameters);
+            if (at.x + 1 < width) {
+                int2 next = make_int2(at.x + 1, at.y);
+                xy = halves_of(words.z), zw = halves_of(words.w);
+                ushort4 second = Applied::apply(make_ushort4(xy.x, xy.y, zw.x, zw.y), next, pass, parameters);
+                words = make_uint4(word_of(first.x, first.y), word_of(first.z, first.w), word_of(second.x, second.y),
+                                   word_of(second.z, second.w));
+                surf2Dwrite(words, pass.destination.surface, at.x * int(texel_size), at.y);
+            } else {
+                store_bits(pass.destination, at, first);
+            }
+        }
+    }
+}
+
+#ifndef HANDOVER_KERNEL
+#define HANDOVER_KERNEL extern "C" __global__
+#endif
+
+// The kernel of a pointwise pass. Where several run as one it is empty, and theirs takes its place.
+#define HANDOVER_POINTWISE_KERNEL(entry, Parameters)                                                            \
+    HANDOVER_KERNEL void entry(const __grid_constant__ Pass pass, const __grid_constant__ Parameters parameters) { \
+        pointwise<entry##_pointwise>(pass, parameters);                                                         \
+    }
+
+#define HANDOVER_POINTWISE(entry, function, Parameters)                                                        \
+    static_assert(pointwise_kind<Parameters>(function) != PointwiseKind::none,                                 \
+                  "expected float4 " #function "(float4 color, int2 at, const Pass& pass, const " #Parameters \
+                  "& parameters)");                                                                            \
+    using entry##_pointwise = Pointwise<function, Parameters>;                                                 \
+    HANDOVER_POINTWISE_KERNEL(entry, Parameters)
+
+// What one of several passes that run as one is given: of the buffers `count`, from the one of number `first` on.
+template <int first, int count>
+HANDOVER_INLINE Pass member_pass(const Pass& pass, unsigned index, bool keeps) {
+    Pass member = pass;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) member.buffers[i] = i < count ? pass.buffers[(first + i) % 4] : Buffer{0, 0};
+    member.index = index;
+    member.kept_frames = keeps ? pass.kept_frames : 0u;
+    return member;
+}

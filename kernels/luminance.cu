@@ -14,15 +14,13 @@ why = "a sum of three products of values that are not negative; only the last ro
 entry = "luminance"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
-extern "C" __global__ void luminance(const __grid_constant__ Pass pass,
-                                     const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 in_grey(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
     float grey = ::luminance(color);
-    store(pass.destination, at, make_float4(grey, grey, grey, color.w));
+    return make_float4(grey, grey, grey, color.w);
 }
+
+HANDOVER_POINTWISE(luminance, in_grey, NoParameters)

@@ -38,7 +38,7 @@ entry = "lut"
 source = "input"
 destination = "output"
 buffers = ["file"]
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -101,13 +101,10 @@ HANDOVER_INLINE float4 tetrahedral(const float4* entries, Place red, Place green
     return walk(sum, third, upper, blue.fraction);
 }
 
-extern "C" __global__ void lut(const __grid_constant__ Pass pass, const __grid_constant__ LutParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 looked_up(float4 color, int2 at, const Pass& pass, const LutParameters& parameters) {
     const float4* table = elements<const float4>(pass.buffers[0]);
     float4 head = table[0], low = table[1], high = table[2];
     const float4* entries = table + 3;
-    float4 color = load(pass.source, at.x, at.y);
     float4 value = color;
     if (parameters.encoding == 1) value = make_float4(encode(value.x), encode(value.y), encode(value.z), 0.0f);
     Place red = place(value.x, low.x, high.x, head.x);
@@ -123,8 +120,9 @@ extern "C" __global__ void lut(const __grid_constant__ Pass pass, const __grid_c
     }
     if (parameters.encoding == 1) value = make_float4(decode(value.x), decode(value.y), decode(value.z), 0.0f);
     float before = 1.0f - parameters.intensity;
-    store(pass.destination, at,
-          make_float4(color.x * before + light(value.x) * parameters.intensity,
-                      color.y * before + light(value.y) * parameters.intensity,
-                      color.z * before + light(value.z) * parameters.intensity, color.w));
+    return make_float4(color.x * before + light(value.x) * parameters.intensity,
+                       color.y * before + light(value.y) * parameters.intensity,
+                       color.z * before + light(value.z) * parameters.intensity, color.w);
 }
+
+HANDOVER_POINTWISE(lut, looked_up, LutParameters)

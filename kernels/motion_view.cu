@@ -26,7 +26,7 @@ type = "f32"
 entry = "motion_view"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -54,10 +54,7 @@ HANDOVER_INLINE float shown(float low, float high, float between, float reach) {
     return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
 }
 
-extern "C" __global__ void motion_view(const __grid_constant__ Pass pass,
-                                       const __grid_constant__ MotionViewParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 motion_shown(float4 color, int2 at, const Pass& pass, const MotionViewParameters& parameters) {
     // The guide says where things were; the colour code takes where they go, and turns that around.
     float2 back = load_motion(pass, at.x, at.y);
     float reach = sqrtf(back.x * back.x + back.y * back.y) / parameters.largest;
@@ -66,8 +63,8 @@ extern "C" __global__ void motion_view(const __grid_constant__ Pass pass,
     int index = min(max(int(place), 0), 54);
     float between = place - float(index);
     float4 low = wheel(index), high = wheel((index + 1) % 55);
-    float alpha = load(pass.source, at.x, at.y).w;
-    store(pass.destination, at,
-          make_float4(shown(low.x, high.x, between, reach), shown(low.y, high.y, between, reach),
-                      shown(low.z, high.z, between, reach), alpha));
+    return make_float4(shown(low.x, high.x, between, reach), shown(low.y, high.y, between, reach),
+                       shown(low.z, high.z, between, reach), color.w);
 }
+
+HANDOVER_POINTWISE(motion_view, motion_shown, MotionViewParameters)

@@ -15,7 +15,7 @@ why = "powf differs by some ulps of float, which can move a half across a roundi
 entry = "normal_view"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -25,14 +25,13 @@ HANDOVER_INLINE float shown(float component) {
     return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
 }
 
-extern "C" __global__ void normal_view(const __grid_constant__ Pass pass, const __grid_constant__ NoParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 normal_shown(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
     float4 normal = load_normal(pass, at.x, at.y);
-    float alpha = load(pass.source, at.x, at.y).w;
     if (normal.x == 0.0f && normal.y == 0.0f && normal.z == 0.0f) {
-        store(pass.destination, at, make_float4(0.0f, 0.0f, 0.0f, alpha));
+        return make_float4(0.0f, 0.0f, 0.0f, color.w);
     } else {
-        store(pass.destination, at, make_float4(shown(normal.x), shown(normal.y), shown(normal.z), alpha));
+        return make_float4(shown(normal.x), shown(normal.y), shown(normal.z), color.w);
     }
 }
+
+HANDOVER_POINTWISE(normal_view, normal_shown, NoParameters)

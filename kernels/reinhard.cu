@@ -24,7 +24,7 @@ type = "f32"
 entry = "reinhard"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -32,15 +32,12 @@ struct ReinhardParameters {
     float white;
 };
 
-extern "C" __global__ void reinhard(const __grid_constant__ Pass pass,
-                                    const __grid_constant__ ReinhardParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const ReinhardParameters& parameters) {
     float level = luminance(color);
     // Equation 4 divided by the luminance, so that black needs no exception.
     float scale = (1.0f + level / (parameters.white * parameters.white)) / (1.0f + level);
-    store(pass.destination, at,
-          make_float4(fminf(color.x * scale, 1.0f), fminf(color.y * scale, 1.0f), fminf(color.z * scale, 1.0f),
-                      color.w));
+    return make_float4(fminf(color.x * scale, 1.0f), fminf(color.y * scale, 1.0f), fminf(color.z * scale, 1.0f),
+                       color.w);
 }
+
+HANDOVER_POINTWISE(reinhard, mapped, ReinhardParameters)

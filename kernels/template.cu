@@ -25,7 +25,7 @@ type = "f32"
 entry = "template_saturation"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -33,13 +33,10 @@ struct TemplateParameters {
     float amount;
 };
 
-extern "C" __global__ void template_saturation(const __grid_constant__ Pass pass,
-                                               const __grid_constant__ TemplateParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 saturated(float4 color, int2 at, const Pass& pass, const TemplateParameters& parameters) {
     float grey = luminance(color);
-    store(pass.destination, at,
-          make_float4(grey + (color.x - grey) * parameters.amount, grey + (color.y - grey) * parameters.amount,
-                      grey + (color.z - grey) * parameters.amount, color.w));
+    return make_float4(grey + (color.x - grey) * parameters.amount, grey + (color.y - grey) * parameters.amount,
+                       grey + (color.z - grey) * parameters.amount, color.w);
 }
+
+HANDOVER_POINTWISE(template_saturation, saturated, TemplateParameters)

@@ -33,7 +33,7 @@ type = "f32"
 entry = "tonemap"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -42,11 +42,7 @@ struct TonemapParameters {
     float desaturation;
 };
 
-extern "C" __global__ void tonemap(const __grid_constant__ Pass pass,
-                                   const __grid_constant__ TonemapParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const TonemapParameters& parameters) {
     float darkest = fminf(color.x, fminf(color.y, color.z));
     float offset = darkest < 0.08f ? darkest - 6.25f * darkest * darkest : 0.04f;
     float red = color.x - offset, green = color.y - offset, blue = color.z - offset;
@@ -60,5 +56,7 @@ extern "C" __global__ void tonemap(const __grid_constant__ Pass pass,
         green = green * scale * (1.0f - white) + new_peak * white;
         blue = blue * scale * (1.0f - white) + new_peak * white;
     }
-    store(pass.destination, at, make_float4(red, green, blue, color.w));
+    return make_float4(red, green, blue, color.w);
 }
+
+HANDOVER_POINTWISE(tonemap, mapped, TonemapParameters)

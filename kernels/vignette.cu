@@ -33,7 +33,7 @@ type = "f32"
 entry = "vignette"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -42,16 +42,14 @@ struct VignetteParameters {
     float start;
 };
 
-extern "C" __global__ void vignette(const __grid_constant__ Pass pass,
-                                    const __grid_constant__ VignetteParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
+HANDOVER_INLINE float4 darkened(float4 color, int2 at, const Pass& pass, const VignetteParameters& parameters) {
     float center_x = 0.5f * float(pass.source.extent.x), center_y = 0.5f * float(pass.source.extent.y);
     float dx = float(at.x) + 0.5f - center_x, dy = float(at.y) + 0.5f - center_y;
     // 0 at the centre, 1 at the image's corner.
     float distance = sqrtf((dx * dx + dy * dy) / (center_x * center_x + center_y * center_y));
     float s = clamp((distance - parameters.start) / (1.0f - parameters.start), 0.0f, 1.0f);
-    float4 color = load(pass.source, at.x, at.y);
     float factor = 1.0f - parameters.darkening * (s * s * (3.0f - 2.0f * s));
-    store(pass.destination, at, make_float4(color.x * factor, color.y * factor, color.z * factor, color.w));
+    return make_float4(color.x * factor, color.y * factor, color.z * factor, color.w);
 }
+
+HANDOVER_POINTWISE(vignette, darkened, VignetteParameters)

@@ -41,7 +41,7 @@ type = "f32"
 entry = "zebra"
 source = "input"
 destination = "output"
-block = [32, 8]
+pointwise = true
 ---*/
 #include "handover.cuh"
 
@@ -51,12 +51,11 @@ struct ZebraParameters {
     float speed;
 };
 
-extern "C" __global__ void zebra(const __grid_constant__ Pass pass, const __grid_constant__ ZebraParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 color = load(pass.source, at.x, at.y);
+HANDOVER_INLINE float4 marked(float4 color, int2 at, const Pass& pass, const ZebraParameters& parameters) {
     bool bright = fmaxf(color.x, fmaxf(color.y, color.z)) >= parameters.level;
     unsigned along = unsigned(at.x) + unsigned(at.y) + unsigned(pass.time * parameters.speed);
     bool striped = (along / parameters.width) % 2u == 1u;
-    store(pass.destination, at, bright && striped ? make_float4(0.0f, 0.0f, 0.0f, color.w) : color);
+    return bright && striped ? make_float4(0.0f, 0.0f, 0.0f, color.w) : color;
 }
+
+HANDOVER_POINTWISE(zebra, marked, ZebraParameters)

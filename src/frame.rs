@@ -40,6 +40,8 @@ impl fmt::Display for FrameNumber {
 
 /// One timeline semaphore a *producer*. With one for both directions, frame N+1's `rendered` would pass a value that
 /// the chain has yet to signal as soon as two frames are in flight, and values may only grow.
+///
+/// A frame whose chain runs in the queue itself signals `retired` alone: nothing waits for a part of it.
 pub struct Timelines {
     /// Signalled by Vulkan when the scene of frame N is in the slot's images. The chain waits for it.
     pub rendered: Timeline,

@@ -83,6 +83,7 @@ const EXPORT: DeviceRequest = DeviceRequest {
     export: true,
     swapchain: false,
     kernels_in_queue: false,
+    buffer_addresses: false,
 };
 
 impl Pair {

@@ -5,12 +5,17 @@
 //! Vulkan  ………… scene N ──signal rendered=N              wait processed=N── present N ──signal retired=N
 //! chain               wait rendered=N── kernel, kernel, … ──signal processed=N
 //! ```
+//!
+//! Where the chain runs in the queue itself, all three are one submission: see `in_queue`.
 
+mod copy_back;
 mod error;
+mod in_queue;
 mod jitter;
 mod measure;
 mod record;
 mod setup;
+mod standby;
 mod wait;
 
 use std::collections::VecDeque;
@@ -21,12 +26,13 @@ use ash::vk;
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::Plan;
 use crate::overlay::DrawList;
-use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter};
+use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter, Screen};
 use crate::process::{Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::{FrameRecord, HostWork};
 use crate::vulkan::{CommandPool, Device, Queue, TimestampPool};
 
+use copy_back::CheckSubmissions;
 pub use error::Error;
 use jitter::jitter;
 pub use measure::HostClock;
@@ -41,6 +47,20 @@ pub enum Schedule {
     Serial,
     /// Several frames in flight; the host waits only for a slot's previous frame.
     Pipelined,
+    /// As pipelined, but the chain ends in the picture that is shown, and the GPU's copy engine carries it: Vulkan draws and computes
+    /// nothing after the chain.
+    CopyBack,
+}
+
+impl Schedule {
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serial => "serial",
+            Self::Pipelined => "pipelined",
+            Self::CopyBack => "copy-back",
+        }
+    }
 }
 
 /// What a frame is made from.
@@ -94,19 +114,27 @@ struct Pending {
 /// Draws frames, has them processed, presents them, and measures each. Fields in drop order.
 pub struct Renderer {
     presenter: Box<dyn Presenter>,
-    present_pass: PresentPass,
+    /// None where the chain ends in the screen image.
+    present_pass: Option<PresentPass>,
     /// Made when there is something to draw for the first time.
     overlay_pass: Option<OverlayPass>,
     /// What is drawn over frames.
     overlay: Option<Arc<DrawList>>,
     tag_check: Option<TagCheck>,
+    /// Where tags are not checked by the present's submissions.
+    checks: Option<CheckSubmissions>,
     scene: Box<dyn Scene>,
     images: Vec<SlotImages>,
     processor: Box<dyn Processor>,
+    /// Runs the plans that the usual processor cannot; while it does, the usual one is here.
+    standby: Option<Box<dyn Processor>>,
+    is_standing_in: bool,
     slots: Vec<Slot>,
     pending: VecDeque<Pending>,
     timelines: Arc<Timelines>,
     last_frame: FrameNumber,
+    /// The last frame that was submitted with its chain in the queue.
+    last_in_queue: FrameNumber,
     last_pointer: Option<[f32; 2]>,
     extent: vk::Extent2D,
     settings: Settings,
@@ -116,6 +144,8 @@ pub struct Renderer {
     /// The slot whose screen image holds the frame presented last.
     shown_slot: Option<usize>,
     present_queue: Queue,
+    /// That queue can do nothing but copy: its commands take no labels.
+    only_copies: bool,
     clock: HostClock,
     finished: Vec<FrameRecord>,
     tags: TagReport,
@@ -141,6 +171,7 @@ impl Renderer {
                 scene: self.scene.name(),
             });
         }
+        self.choose_processor(&view.plan)?;
         // The slot of the frame that comes next. Only its *previous* frame is ever waited for.
         let mut watch = Stopwatch::start(self.settings.instrument, HostWork::WaitForSlot);
         let slot = self.slot_of(self.last_frame.next());
@@ -158,6 +189,9 @@ impl Renderer {
         // From here on the frame's number is used up, and every timeline will reach it unless something fails.
         let frame = self.begin_frame(slot, &watch, waited_for);
         self.is_broken = true;
+        if self.processor.is_in_queue() {
+            return self.frame_in_queue(Pending { frame, slot, target }, view, watch);
+        }
         let scene = self.record_scene(slot, frame, view)?;
         watch.next(HostWork::SubmitScene);
         let signals = [
@@ -193,6 +227,7 @@ impl Renderer {
         let commands = self.record_present(slot, target, frame)?;
         watch.next(HostWork::SubmitPresent);
         let mut waits = vec![self.timelines.processed.at(frame.value())];
+        waits.extend(self.submit_check(slot, frame)?);
         waits.extend(self.presenter.wait(slot));
         let mut signals = vec![self.timelines.retired.at(frame.value())];
         signals.extend(self.presenter.signal(target));
@@ -219,6 +254,18 @@ impl Renderer {
             previous_pointer: self.last_pointer.unwrap_or(view.pointer),
             jitter: jitter(frame, &view.plan),
             instrument: self.settings.instrument,
+            overlay: self.overlay.clone().filter(|_| self.present_pass.is_none()),
+        }
+    }
+
+    /// The slot's screen image.
+    fn screen(&self, slot: usize) -> Option<Screen> {
+        match &self.present_pass {
+            Some(pass) => Some(pass.screen(slot).into()),
+            None => Some(Screen {
+                image: self.processor.screen(slot)?,
+                extent: self.extent,
+            }),
         }
     }
 
@@ -241,8 +288,8 @@ impl Renderer {
 
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
-        let overlaps_on_one_queue =
-            !self.device.has_present_queue() && self.settings.schedule == Schedule::Pipelined && self.slots.len() > 1;
-        usize::from(overlaps_on_one_queue)
+        let is_one_queue = self.present_queue.raw == self.device.scene_queue.raw;
+        let overlaps = self.settings.schedule != Schedule::Serial && self.slots.len() > 1;
+        usize::from(is_one_queue && overlaps)
     }
 }

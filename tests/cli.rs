@@ -59,7 +59,7 @@ fn unknown_names_are_answered_with_the_known_ones() {
         USAGE,
         &["studioo", "studio, none"],
     );
-    refused("--processor gpu", USAGE, &["'gpu'", "auto, cuda, host"]);
+    refused("--processor gpu", USAGE, &["'gpu'", "auto, cuda, in-queue, host"]);
     refused("--schedule fast", USAGE, &["'fast'", "serial", "pipelined"]);
     for (setting, words) in [
         (
@@ -230,6 +230,44 @@ fn cuda_is_not_replaced_where_it_was_asked_for() {
         &["no CUDA driver library (libcuda.so.1)", "install the NVIDIA driver"],
     );
     refused("selftest --processor cuda", MACHINE, &["install the NVIDIA driver"]);
+    for arguments in [
+        &format!("{SMALL} --processor in-queue --capture run"),
+        "selftest --processor in-queue",
+        "bench --processors in-queue",
+    ] {
+        refused(
+            arguments,
+            MACHINE,
+            &[
+                "--processor in-queue cannot be: no CUDA driver library",
+                "VK_NVX_binary_import and VK_NVX_image_view_handle",
+                "use --processor cuda",
+                "host, which runs everywhere",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_processor_in_the_queue_takes_no_schedule_and_has_no_signal_to_withhold() {
+    for schedule in ["serial", "pipelined"] {
+        refused(
+            &format!("{SMALL} --processor in-queue --schedule {schedule}"),
+            USAGE,
+            &[
+                "--schedule: the processor in-queue has one order only",
+                "--processor cuda",
+            ],
+        );
+    }
+    refused(
+        &format!("{SMALL} --processor in-queue --withhold-processed 5"),
+        USAGE,
+        &[
+            "--withhold-processed: the processor in-queue signals nothing",
+            "--processor cuda or host",
+        ],
+    );
 }
 
 #[test]
@@ -244,11 +282,17 @@ fn doctor_names_the_chosen_pair() {
     );
     assert_eq!(chosen["processor"] == "cuda", chosen["cuda"].is_string(), "{report}");
     assert_eq!(chosen["presenter"], "offscreen");
+    for device in &names {
+        let missing = device["missing_for_in_queue"].to_string();
+        let is_nvidia = device["driver"].as_str().unwrap().contains("NVIDIA");
+        assert!(missing.contains("VK_NVX_binary_import") || is_nvidia, "{report}");
+    }
     for part in ["vulkan_loader", "cuda_driver", "nvrtc", "display"] {
         assert!(report[part]["present"].is_boolean(), "{part}: {report}");
     }
     let text = handover("doctor");
     assert_eq!(text.code, Some(0));
+    assert!(text.stdout.contains("for in-queue"), "{}", text.stdout);
     assert!(
         text.stdout
             .contains(&format!("chosen: {}", chosen["vulkan"].as_str().unwrap())),

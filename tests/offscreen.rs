@@ -36,6 +36,9 @@ fn the_same_frame_is_the_same_picture() {
         "--frames-in-flight 8",
         "--schedule serial",
         "--schedule serial --frames-in-flight 1",
+        "--schedule copy-back --validate",
+        "--schedule copy-back --frames-in-flight 1",
+        "--schedule copy-back --frames-in-flight 8",
         "--validate",
     ] {
         assert!(first == picture(arguments), "{arguments}");
@@ -151,6 +154,7 @@ fn the_self_test_passes_on_the_host() {
     for words in [
         "PASS  handover",
         "PASS  withheld",
+        "PASS  schedules",
         "PASS  tags",
         "300 frames",
         "PASS  resizes",
@@ -182,7 +186,9 @@ fn the_overlay_is_drawn_in_its_panel_alone_and_its_cost_is_a_column_of_its_own()
         let size = format!("--size {}x{}", 620 * scale, 300 * scale);
         let (plain, table) = run(&size);
         assert!(table.column("overlay_ms").iter().all(|value| *value == "NA"));
-        let (drawn, table) = run(&format!("{size} --overlay --ui-scale {scale}"));
+        // The chain ends in the screen image for one of them.
+        let schedule = ["pipelined", "copy-back"][scale as usize - 1];
+        let (drawn, table) = run(&format!("{size} --overlay --ui-scale {scale} --schedule {schedule}"));
         for value in table.column("overlay_ms") {
             assert!(value.parse::<f64>().unwrap() > 0.0, "{value}");
         }

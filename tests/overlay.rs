@@ -144,6 +144,9 @@ fn the_pass_draws_what_egui_tessellated_and_touches_nothing_else() {
         };
         let list = Arc::new(DrawList::new(&primitives, scale, extent, &atlas));
         let drawn = bench.draw(&under, &[&list]);
+        let mut on_cpu = under.clone();
+        list.draw_over(&mut on_cpu, [extent.width, extent.height]);
+        assert!(drawn == on_cpu, "scale {scale}: the CPU draws other bytes");
         let expected = reference(&under, &primitives, scale, &atlas);
         let (mut changed, mut worst) = (0, 0.0_f64);
         for ((drawn, expected), under) in drawn.pixels().zip(&expected).zip(under.pixels()) {
@@ -296,6 +299,7 @@ fn frame(number: u64) -> FrameRecord {
                 .map(|(effect, pass, from, to)| KernelSpan {
                     effect: *effect,
                     pass: *pass,
+                    fused: None,
                     interval: at(*from, *to),
                     bytes: 0,
                 })
@@ -347,6 +351,9 @@ fn the_whole_overlay_is_drawn_at_every_scale_inside_its_panel() {
         };
         let list = overlay.draw(extent, scale as f32).unwrap();
         let drawn = bench.draw(&under, &[&list]);
+        let mut on_cpu = under.clone();
+        list.draw_over(&mut on_cpu, [extent.width, extent.height]);
+        assert!(drawn == on_cpu, "scale {scale}: the CPU draws other bytes");
         if let Some(folder) = std::env::var_os("HANDOVER_TEST_PICTURES") {
             drawn
                 .save(Path::new(&folder).join(format!("overlay_{scale}.png")))

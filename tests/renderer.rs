@@ -81,6 +81,18 @@ impl Processor for Failing {
         self.inner.record_acquire(commands, slot, family);
     }
 
+    fn end_in_screen(&mut self) -> Result<(), ProcessError> {
+        self.inner.end_in_screen()
+    }
+
+    fn screen(&self, slot: usize) -> Option<vk::Image> {
+        self.inner.screen(slot)
+    }
+
+    fn record_acquire_screen(&self, commands: vk::CommandBuffer, slot: usize, family: u32) {
+        self.inner.record_acquire_screen(commands, slot, family);
+    }
+
     fn enqueue(&mut self, job: Job) -> Result<(), ProcessError> {
         if job.frame < FrameNumber::at(FAILS_IN) {
             return self.inner.enqueue(job);
@@ -129,8 +141,9 @@ fn renderer(failure: Failure, schedule: Schedule, frames_in_flight: usize) -> (R
     let extent = vk::Extent2D { width: 64, height: 36 };
     let parts = Parts {
         scene: scene::create("none", &device).unwrap(),
-        presenter: Box::new(Offscreen::new(&device, extent)),
+        presenter: Box::new(Offscreen::new(extent)),
         processor: Box::new(processor),
+        standby: None,
         device,
         timelines,
     };
@@ -169,6 +182,8 @@ fn a_chain_that_fails_ends_the_run_at_once_with_its_reason() {
             (Schedule::Pipelined, 1),
             (Schedule::Pipelined, 3),
             (Schedule::Pipelined, 8),
+            (Schedule::CopyBack, 1),
+            (Schedule::CopyBack, 3),
         ] {
             let started = Instant::now();
             let (mut renderer, machine) = renderer(failure, schedule, frames_in_flight);
@@ -195,7 +210,13 @@ fn a_chain_that_fails_ends_the_run_at_once_with_its_reason() {
 
 #[test]
 fn there_is_no_picture_before_the_first_frame_or_right_after_a_resize() {
-    let (mut renderer, machine) = renderer(Failure::Enqueue, Schedule::Pipelined, 2);
+    for schedule in [Schedule::Pipelined, Schedule::CopyBack] {
+        nothing_is_shown_before_the_first_frame_or_right_after_a_resize(schedule);
+    }
+}
+
+fn nothing_is_shown_before_the_first_frame_or_right_after_a_resize(schedule: Schedule) {
+    let (mut renderer, machine) = renderer(Failure::Enqueue, schedule, 2);
     assert!(matches!(renderer.read_screen(), Err(Error::NothingShown)));
     renderer.render_frame(&view()).unwrap();
     assert_eq!(renderer.read_screen().unwrap().dimensions(), (64, 36));

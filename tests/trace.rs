@@ -124,6 +124,7 @@ impl Frames {
             .map(|((effect, pass), ends)| KernelSpan {
                 effect,
                 pass,
+                fused: None,
                 interval: Interval::new(ends[0], ends[1]),
                 bytes: 2 * 8 * 1280 * 720,
             })
@@ -243,6 +244,37 @@ fn every_arrow_of_ten_thousand_frames_is_causal() {
         "10000 of frames in flight",
     ] {
         assert!(said.contains(words), "no `{words}` in\n{said}");
+    }
+}
+
+/// Frames whose chain runs in the queue: one submission, and one signal, at its end.
+#[test]
+fn frames_that_are_submitted_whole_have_no_arrow_within() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = place.path().join("run");
+    capture(&dir, 1_000, |record| {
+        use HostWork as Work;
+        let host = &mut record.spans.host;
+        host.retain(|(work, _)| !matches!(work, Work::RecordPresent | Work::SubmitPresent | Work::Present));
+        for (work, _) in host {
+            *work = match *work {
+                Work::SubmitScene => Work::RecordChain,
+                Work::EnqueueChain => Work::SubmitFrame,
+                other => other,
+            };
+        }
+    });
+    let said = passes(&dir, &[]);
+    for words in [
+        "1000 scene, 1000 chain, 1000 present of",
+        "996 present to wait for slot:",
+        "4 present to wait for frame:",
+        "1000 submit frame to scene:",
+    ] {
+        assert!(said.contains(words), "no `{words}` in\n{said}");
+    }
+    for words in ["scene to chain:", "chain to present:", "scene to wait", "to present:"] {
+        assert!(!said.contains(words), "`{words}` in\n{said}");
     }
 }
 

@@ -8,7 +8,7 @@ use handover::vulkan::ownership::{discard_for_copies, keep_for_copies};
 use handover::vulkan::transfer::{clear, copy_buffer, fill, image_to_buffer, regions_from_buffer, regions_to_buffer};
 use handover::vulkan::{
     Buffer, BufferMemory, COLOR, CommandPool, Device, DeviceRequest, Error, Image, ImageDescription, Instance,
-    InstanceRequest, QueueKernel, vk,
+    InstanceRequest, QueueModule, TimestampPool, surface_of, vk,
 };
 use vk::{BufferUsageFlags as BufferUsage, ImageUsageFlags as ImageUsage};
 
@@ -16,14 +16,20 @@ const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
 const BYTES: u64 = 8 * 4 * 4;
 
 fn device() -> Arc<Device> {
+    device_for(&DeviceRequest::default())
+}
+
+fn device_for(device: &DeviceRequest) -> Arc<Device> {
     let request = InstanceRequest {
         validate: true,
         ..InstanceRequest::default()
     };
     let instance = Instance::new(&request).unwrap_or_else(|error| panic!("{error}\nscripts/test installs it"));
     let physical = instance.physical_devices().unwrap();
-    let physical = physical.into_iter().find(|physical| physical.missing(&[]).is_empty());
-    Device::new(&instance, physical.unwrap(), &DeviceRequest::default()).unwrap()
+    let physical = physical
+        .into_iter()
+        .find(|physical| device.missing(physical).is_empty());
+    Device::new(&instance, physical.unwrap(), device).unwrap()
 }
 
 fn buffer(device: &Arc<Device>, memory: BufferMemory) -> Buffer {
@@ -116,8 +122,88 @@ fn regions_lie_where_they_say() {
 #[test]
 fn a_kernel_in_the_queue_of_a_device_without_them_is_refused() {
     let device = device();
-    let Err(Error::Missing { missing, .. }) = QueueKernel::new(&device, &[], "nothing") else {
-        panic!("a device that was created without kernels in its queue took one");
+    let refusals = [
+        QueueModule::load(&device, &[], "nothing").err(),
+        surface_of(&device, image(&device).view).err(),
+    ];
+    for refusal in refusals {
+        let Some(Error::Missing { missing, .. }) = refusal else {
+            panic!("a device that was created without kernels in its queue took one: {refusal:?}");
+        };
+        assert!(missing[0].contains("kernels_in_queue"), "{missing:?}");
+    }
+}
+
+#[test]
+fn kernels_in_the_queue_take_both_extensions_and_addresses() {
+    let request = DeviceRequest {
+        kernels_in_queue: true,
+        ..DeviceRequest::default()
     };
-    assert!(missing[0].contains("kernels_in_queue"), "{missing:?}");
+    let device = device();
+    let missing = request.missing(&device.physical).join(", ");
+    for extension in ["VK_NVX_binary_import", "VK_NVX_image_view_handle"] {
+        let has = device.physical.extensions.iter().any(|name| name == extension);
+        assert_eq!(missing.contains(extension), !has, "{missing}");
+    }
+    assert!(!missing.contains("bufferDeviceAddress") || !device.physical.has_buffer_addresses);
+}
+
+/// Each buffer has an address of its own, aligned as kernels expect, and holds what was filled in there.
+#[test]
+fn buffers_have_addresses_of_their_own() {
+    let device = device_for(&DeviceRequest {
+        buffer_addresses: true,
+        ..DeviceRequest::default()
+    });
+    let usage = BufferUsage::STORAGE_BUFFER | BufferUsage::SHADER_DEVICE_ADDRESS | BufferUsage::TRANSFER_DST;
+    let buffers = [4, 100, 1000, BYTES].map(|size| {
+        let usage = usage | BufferUsage::TRANSFER_SRC;
+        Buffer::new(&device, size, usage, BufferMemory::Device, "addressed").unwrap()
+    });
+    let mut ranges: Vec<_> = buffers
+        .iter()
+        .map(|buffer| [buffer.address(), buffer.address() + buffer.size])
+        .collect();
+    ranges.sort_unstable();
+    assert!(
+        ranges.iter().all(|[from, _]| *from != 0 && from % 256 == 0),
+        "{ranges:?}"
+    );
+    assert!(ranges.windows(2).all(|pair| pair[0][1] <= pair[1][0]), "{ranges:?}");
+
+    let read_back = buffer(&device, BufferMemory::ReadBack);
+    let [.., last] = &buffers;
+    let words = words_after(&device, &read_back, |commands| {
+        fill(&device, commands, last.raw, 0..BYTES, 7);
+        keep_for_copies(&device, commands, last.raw);
+        copy_buffer(&device, commands, (last.raw, 0), (read_back.raw, 0), BYTES);
+    });
+    assert_eq!(words, [7; BYTES as usize / 4]);
+}
+
+/// Timestamps that the driver is asked for are those that were written, in their order, and no others.
+#[test]
+fn timestamps_are_there_once_they_are_written() {
+    let device = device();
+    let Some(mut stamps) = TimestampPool::asked(&device, device.scene_queue, 4, "test").unwrap() else {
+        return; // its queues have none
+    };
+    assert_eq!(stamps.read(), [None; 4]);
+    for _ in 0..2 {
+        CommandPool::run_once(&device, device.scene_queue, |commands| {
+            stamps.write(commands, 0);
+            stamps.write(commands, 2);
+        })
+        .unwrap();
+        let read = stamps.read();
+        let (Some(first), Some(third)) = (read[0], read[2]) else {
+            panic!("not all that were written: {read:?}");
+        };
+        assert!(first <= third, "{read:?}");
+        assert_eq!((read[1], read[3]), (None, None));
+        stamps.reset();
+        assert_eq!(stamps.read(), [None; 4]);
+    }
+    device.instance.check_validation().unwrap();
 }

@@ -195,6 +195,27 @@ fn software_shows_what_keys_and_resizes_ask_for() {
 }
 
 #[test]
+fn copy_back_shows_what_keys_and_resizes_ask_for() {
+    for presenter in ["software", "swapchain"] {
+        let mut window = Window::open(presenter, "--kernels none --schedule copy-back", |_, _| {});
+        let plain = window.pause();
+        window.keep(&format!("copy_back_{presenter}"));
+        toggle_effects(&mut window, &plain, &[5]);
+        overlay(&mut window, &plain);
+        save(&mut window, "handover-0001.png");
+        capture(&mut window, "handover-0001");
+        resize(&mut window, &plain, 10);
+        window.quit(&[
+            "handover-0001.png",
+            "handover-0001/",
+            "handover-0001/capture.json",
+            "handover-0001/frames.csv",
+            "handover-0001/trace.pftrace",
+        ]);
+    }
+}
+
+#[test]
 fn a_server_that_ends_with_its_last_client_lasts_until_the_window() {
     // Whoever looks for the display and leaves before the window opens takes such a server with it. One that resets
     // instead, as X servers do by default, refuses clients for a while.

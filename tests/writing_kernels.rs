@@ -30,9 +30,9 @@ fn every_file_of_the_guide_becomes_an_effect() {
         return;
     }
     let files = blocks("c++");
-    assert_eq!(files.len(), 3);
+    assert_eq!(files.len(), 4);
     let path = Path::new("warmth.cu");
-    for (text, parameters) in files.iter().zip([0, 0, 1]) {
+    for (text, parameters) in files.iter().zip([0, 0, 1, 0]) {
         let built = build(path, text, (7, 5)).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let effect = built.effect;
         assert_eq!((effect.name.as_str(), effect.stage), ("warmth", Stage::Grade));
@@ -41,12 +41,11 @@ fn every_file_of_the_guide_becomes_an_effect() {
         assert!(built.warnings.is_empty(), "{:?}", built.warnings);
     }
     // What the guide says to try: a semicolon less is told with its line, in the window's words.
-    let broken = files[1].replace(
-        "float4 color = load(pass.source, at.x, at.y);",
-        "float4 color = load(pass.source, at.x, at.y)",
-    );
+    let broken = files[1].replace("0.7f * color.z, color.w);", "0.7f * color.z, color.w)");
     let problem = build(path, &broken, (7, 5)).unwrap_err().to_string();
-    let line = 1 + broken[..broken.find("float4 color").unwrap()].matches('\n').count();
+    let line = 1 + broken[..broken.find("return make_float4").unwrap()]
+        .matches('\n')
+        .count();
     assert!(
         [line, line + 1]
             .iter()

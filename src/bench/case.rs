@@ -4,8 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
+
+/// The processor whose frames are one submission each: its schedule says nothing.
+pub const IN_QUEUE: &str = "in-queue";
 
 /// Fixed work, which is what is drawn and processed, and a way to do it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,14 +22,17 @@ pub struct Case {
     pub height: u32,
     /// The effects that are on, in their order.
     pub chain: Vec<String>,
-    /// Who runs the chain: `cuda` or `host`.
+    /// Who runs the chain: `cuda`, `in-queue` or `host`.
     pub processor: String,
-    /// The order of submissions.
+    /// The order of submissions; pipelined where there is but one.
     pub schedule: Schedule,
     /// How many frames are under way at a time.
     pub frames_in_flight: usize,
     /// How much is measured.
     pub instrument: Instrument,
+    /// Whether neighbours run as one kernel, where CUDA runs them.
+    #[serde(default)]
+    pub fuse: Fuse,
 }
 
 impl Case {
@@ -40,10 +47,17 @@ impl Case {
     /// The way alone.
     pub fn way(&self) -> String {
         let lowercase = |value: &dyn fmt::Debug| format!("{value:?}").to_lowercase();
+        let order = match self.processor.as_str() {
+            IN_QUEUE => String::new(),
+            _ => format!(", {}", self.schedule.name()),
+        };
+        let unfused = match self.fuse {
+            Fuse::Auto => "",
+            Fuse::Off => ", unfused",
+        };
         format!(
-            "{}, {}, {} in flight, instrument {}",
+            "{}{order}, {} in flight, instrument {}{unfused}",
             self.processor,
-            lowercase(&self.schedule),
             self.frames_in_flight,
             lowercase(&self.instrument)
         )

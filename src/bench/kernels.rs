@@ -48,7 +48,7 @@ impl KernelResults {
 /// What the device can do at most, as measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes a second that a copy within its memory moves, read and written.
+    /// Bytes a second that a large copy within its memory moves, read and written.
     pub copy_bandwidth: f64,
     /// See [`ArithmeticRates::operations`](crate::cuda::ArithmeticRates::operations).
     pub operations: f64,
@@ -85,6 +85,8 @@ pub struct EffectTimes {
     pub effect: String,
     /// Extent of what is shown, texels.
     pub extent: [u32; 2],
+    /// Bytes a second that the driver's copy of as many bytes as an image of that extent moves, read and written.
+    pub copy_bandwidth: f64,
     /// The fewest bytes that a frame must move.
     pub least_bytes: u64,
     /// What its front matter says of its arithmetic, for a texel.
@@ -105,7 +107,7 @@ impl EffectTimes {
     pub fn bound(&self, limits: &Limits) -> (Bound, f64) {
         let texels: f64 = self.extent.iter().map(|length| f64::from(*length)).product();
         let seconds = [
-            (Bound::Bytes, self.least_bytes as f64 / limits.copy_bandwidth),
+            (Bound::Bytes, self.least_bytes as f64 / self.copy_bandwidth),
             (
                 Bound::Operations,
                 texels * self.arithmetic.operations / limits.operations,
@@ -138,6 +140,9 @@ pub fn text(results: &KernelResults, launches: bool) -> String {
     for extent in extents {
         let [width, height] = extent;
         let heading = format!("{width}x{height}, µs");
+        let copy = results.effects.iter().find(|times| times.extent == extent);
+        let copy = copy.map_or(f64::NAN, |times| times.copy_bandwidth * 1e-9);
+        text += &format!("\na copy of as many bytes as one image: {copy:.0} GB/s");
         let headings = [
             &heading,
             "median",
@@ -162,7 +167,7 @@ pub fn text(results: &KernelResults, launches: bool) -> String {
         }
         text += &format!("\n{}", aligned(&rows));
     }
-    text + "\nReached: what its bound leaves an effect, of what it took. Above 100 %: what one launch wrote was still in the cache for the \
+    text + "\nReached: what its bound leaves an effect, of what it took; bytes are held against the copy of an image. Above 100 %: what one launch wrote was still in the cache for the \
             next.\n"
 }
 
@@ -188,7 +193,7 @@ mod tests {
     use super::*;
 
     const LIMITS: Limits = Limits {
-        copy_bandwidth: 1e12,
+        copy_bandwidth: 2e12,
         operations: 1e13,
         special: 1e12,
     };
@@ -197,6 +202,7 @@ mod tests {
         EffectTimes {
             effect: "blur".into(),
             extent: [1000, 1000],
+            copy_bandwidth: 1e12,
             least_bytes: 16_000_000,
             arithmetic: Arithmetic { operations, special },
             rounds_us: vec![40.0, 32.0, 50.0],

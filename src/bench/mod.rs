@@ -10,5 +10,5 @@ pub mod kernels;
 mod results;
 pub mod text;
 
-pub use case::{Case, chain_text};
+pub use case::{Case, IN_QUEUE, chain_text};
 pub use results::{CaseRounds, MOST_ROUNDS, MachineFacts, Results, ResultsError, Round};

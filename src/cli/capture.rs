@@ -128,6 +128,7 @@ fn clock_text(proof: ClockProof) -> String {
     let by = match proof.by {
         ProvenBy::Semaphores => "by semaphores between stamps",
         ProvenBy::HostClock => "by way of the host's clock",
+        ProvenBy::OneClock => return "the device stamps the chain itself".into(),
         ProvenBy::Nothing => return text,
     };
     format!("{text}; proven {by}, in {} rounds", proof.rounds)

@@ -35,7 +35,8 @@ pub(crate) struct CaptureFacts {
     views: Vec<ViewFacts>,
     processor: Part,
     presenter: Part,
-    schedule: Schedule,
+    /// `None` where frames are submitted whole.
+    schedule: Option<Schedule>,
     frames_in_flight: usize,
     instrument: Instrument,
     /// The chains that ran, each from its frame on.
@@ -176,7 +177,7 @@ impl CaptureFacts {
                 description: processor.description(),
             },
             presenter,
-            schedule: settings.schedule,
+            schedule: (!machine.in_queue).then_some(settings.schedule),
             frames_in_flight: settings.frames_in_flight,
             instrument: settings.instrument,
             chains,

@@ -46,6 +46,8 @@ struct VulkanDevice {
     calibrated_timestamps: bool,
     missing: Vec<String>,
     missing_for_cuda: Vec<String>,
+    /// Beside those for CUDA.
+    missing_for_in_queue: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -190,6 +192,14 @@ fn export_extensions() -> Vec<&'static std::ffi::CStr> {
     .extensions()
 }
 
+/// What `--processor in-queue` asks of a device.
+const IN_QUEUE: DeviceRequest = DeviceRequest {
+    export: false,
+    swapchain: false,
+    kernels_in_queue: true,
+    buffer_addresses: true,
+};
+
 fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice: &mut Vec<String>) -> Option<Chosen> {
     let vulkan = match visible.choose(gpu, false, |device| device.missing(&[]), |_| true) {
         Ok(vulkan) => vulkan,
@@ -261,6 +271,7 @@ impl From<&PhysicalDevice> for VulkanDevice {
             calibrated_timestamps: device.has_extension(ash::ext::calibrated_timestamps::NAME),
             missing: device.missing(&[]),
             missing_for_cuda: device.missing(&export_extensions()),
+            missing_for_in_queue: IN_QUEUE.missing(device),
         }
     }
 }
@@ -313,6 +324,13 @@ impl Report {
                 .filter(|missing| !device.missing.contains(missing))
             {
                 line("    for CUDA", false, missing);
+            }
+            let for_in_queue = device.missing_for_in_queue.iter();
+            for missing in for_in_queue.filter(|missing| !device.missing.contains(missing)) {
+                line("    for in-queue", false, missing);
+            }
+            if device.missing_for_in_queue.is_empty() {
+                line("    for in-queue", true, "kernels can run inside the Vulkan queue");
             }
             if !device.calibrated_timestamps {
                 line(

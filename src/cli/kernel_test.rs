@@ -2,34 +2,35 @@
 
 use half::f16;
 
-use crate::cuda::find_cufft;
 use crate::kernels::reference::{self, FrameParameters, HostImages, HostScratch, MappedImage};
 use crate::kernels::{
     BrokenPixels, Chain, Effect, FrameExtents, Mismatch, Plan, TestGuides, catalogue, compare, random_image,
 };
-use crate::process::CudaOnce;
+use crate::live::Fuse;
 
+use super::fused_test;
+use super::kernel_once::Once;
 use super::selftest::Outcome::{self, Failed, Passed, Skipped};
 use super::setup::Machine;
 use super::usage;
 
 /// The extents of what is shown. The largest, with both sides odd, is run with broken pixels alone.
-const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
-const LARGEST: [u32; 2] = [3841, 2161];
+pub(super) const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
+pub(super) const LARGEST: [u32; 2] = [3841, 2161];
 
 /// Frames of an effect that keeps something from one to the next.
-const FRAMES: u64 = 3;
+pub(super) const FRAMES: u64 = 3;
 
 /// One frame to be made by both.
-struct Given {
-    color: Vec<[f16; 4]>,
-    guides: TestGuides,
-    frame: FrameParameters,
+pub(super) struct Given {
+    pub color: Vec<[f16; 4]>,
+    pub guides: TestGuides,
+    pub frame: FrameParameters,
 }
 
 /// The effects of these names (all, if there are none), each alone, at its lowest, default and highest parameters, over random
-/// images with broken pixels.
-pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome> {
+/// images with broken pixels; then, with `--fuse auto`, chains whose neighbours are one launch.
+pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Result<Outcome> {
     let mut effects = Vec::new();
     for name in names {
         effects.push(catalogue().by_name(name).map_err(usage)?);
@@ -37,13 +38,13 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
     if effects.is_empty() {
         effects.extend(catalogue().effects());
     }
-    let Some((driver, cuda)) = &machine.cuda else {
+    let Some(mut once) = Once::new(machine)? else {
         return Ok(Skipped(
             "the host runs the references themselves: there is nothing to compare".into(),
         ));
     };
     let mut untested = Vec::new();
-    if let Err(missing) = find_cufft() {
+    if let Err(missing) = once.transforms() {
         effects.retain(|effect| {
             if effect.transforms() {
                 untested.push(format!("{:<21} is not tested: it {missing}", effect.name));
@@ -51,7 +52,6 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
             !effect.transforms()
         });
     }
-    let mut once = CudaOnce::new(driver, cuda)?;
     let mut worst = vec![0; effects.len()];
     let (mut failures, mut runs) = (Vec::new(), 0);
     for display in EXTENTS {
@@ -75,6 +75,14 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
                         let outcome = compare_frames(&mut once, effect, &plan, &given[..frames], extents)?;
                         runs += frames;
                         *worst = outcome.worst_ulps.max(*worst);
+                        if outcome.not_as_cuda > 0 {
+                            let ([width, height], count) = (display, outcome.not_as_cuda);
+                            failures.push(format!(
+                                "{} ({setting} parameters, {width}x{height}, broken pixels {broken:?}): {count} channels are not \
+                                 what CUDA writes",
+                                effect.name
+                            ));
+                        }
                         if let Some((frame, count, mismatch)) = outcome.failure {
                             let [width, height] = display;
                             failures.push(format!(
@@ -99,6 +107,15 @@ pub(super) fn run(machine: &Machine, names: &[String]) -> anyhow::Result<Outcome
             )
         })
         .collect();
+    if fuse == Fuse::Auto {
+        let capability = machine
+            .cuda
+            .as_ref()
+            .map_or((7, 5), |(_, cuda)| cuda.compute_capability);
+        let mut fused = fused_test::run(&mut once, capability, names)?;
+        lines.append(&mut fused.lines);
+        failures.append(&mut fused.failures);
+    }
     let has_failed = !failures.is_empty();
     lines.append(&mut untested);
     lines.append(&mut failures);
@@ -110,7 +127,7 @@ fn two_thirds(length: u32) -> u32 {
     (2 * length).div_ceil(3)
 }
 
-fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
+pub(super) fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
     Given {
         color: random_image(frame, extents.scene, broken),
         guides: TestGuides::random(frame, extents.scene),
@@ -127,13 +144,15 @@ fn given(frame: u64, extents: FrameExtents, broken: BrokenPixels) -> Given {
 
 struct FramesCompared {
     worst_ulps: u32,
+    /// Channels that are not what the same kernels wrote on CUDA.
+    not_as_cuda: usize,
     /// The first frame that differs, how many of its channels, and the worst.
     failure: Option<(usize, usize, Mismatch)>,
 }
 
 /// Frame after frame, each processor from what it kept itself.
 fn compare_frames(
-    once: &mut CudaOnce,
+    once: &mut Once,
     effect: &Effect,
     plan: &Plan,
     given: &[Given],
@@ -142,13 +161,15 @@ fn compare_frames(
     let mut scratch = HostScratch::default();
     let mut compared = FramesCompared {
         worst_ulps: 0,
+        not_as_cuda: 0,
         failure: None,
     };
     once.forget();
     for (number, given) in given.iter().enumerate() {
-        let actual = once.run(plan, &given.color, &given.guides, extents, &given.frame)?;
+        let written = once.run(plan, &given.color, &given.guides, extents, &given.frame)?;
         let expected = reference_of(plan, given, extents, &mut scratch)?;
-        let comparison = compare(&expected, &actual, extents.display[0], &effect.tolerance);
+        let comparison = compare(&expected, &written.texels, extents.display[0], &effect.tolerance);
+        compared.not_as_cuda += written.not_as_cuda;
         let finite = comparison.worst.filter(|worst| worst.ulps != u32::MAX);
         compared.worst_ulps = compared.worst_ulps.max(finite.map_or(0, |worst| worst.ulps));
         if let (Some(mismatch), None) = (comparison.worst.filter(|_| !comparison.passes()), &compared.failure) {
@@ -188,7 +209,7 @@ fn plans_of(effect: &Effect) -> anyhow::Result<Vec<(&'static str, Plan)>> {
     Ok(plans)
 }
 
-fn reference_of(
+pub(super) fn reference_of(
     plan: &Plan,
     given: &Given,
     extents: FrameExtents,

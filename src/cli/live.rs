@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::kernels::{Catalogue, Effect, catalogue};
-use crate::live::{Event, Files, Live, Problem, Target};
+use crate::kernels::{Catalogue, Effect, Member, catalogue};
+use crate::live::{Event, Files, Fuse, Fuser, Live, Problem, Target};
 use crate::overlay::Notice;
 use crate::renderer::Renderer;
 
@@ -58,6 +58,8 @@ pub(crate) struct LiveKernels {
     problems: BTreeMap<String, Problem>,
     catalogue: Arc<Catalogue>,
     target: Target,
+    /// Makes one kernel of neighbours; `None`: they run one by one.
+    fuser: Option<Fuser>,
     /// Effects that were on at the start and could not be made yet.
     awaited: Vec<String>,
 }
@@ -77,7 +79,12 @@ pub(crate) struct Changes {
 
 impl LiveKernels {
     /// Makes effects of the user's files, and watches them; with `watches_program`, the program's own files too.
-    pub fn start(user: &UserFiles, renderer: &mut Renderer, machine: &Machine, watches_program: bool) -> Self {
+    pub fn start(
+        user: &UserFiles,
+        renderer: &mut Renderer,
+        machine: &Machine,
+        (watches_program, fuse): (bool, Fuse),
+    ) -> Self {
         let capability = machine.cuda.as_ref().map(|(_, device)| device.compute_capability);
         let loader = renderer.processor().kernel_loader();
         let target = Target {
@@ -89,6 +96,9 @@ impl LiveKernels {
             problems: BTreeMap::new(),
             catalogue: Arc::clone(catalogue()),
             target: target.clone(),
+            fuser: (fuse == Fuse::Auto && renderer.processor().is_on_gpu())
+                .then(|| Fuser::start(target.clone()))
+                .flatten(),
             awaited: Vec::new(),
         };
         let program = if watches_program && target.loader.is_some() {
@@ -134,6 +144,16 @@ impl LiveKernels {
         self.target.loader.is_some() || is_own()
     }
 
+    /// The kernel of neighbours, if it is there; if not it is made from now on.
+    pub fn fused(&self, members: &[Member]) -> Option<Arc<Effect>> {
+        self.fuser.as_ref()?.find(members)
+    }
+
+    /// Whether such a kernel came since the last call, so that a plan may be another.
+    pub fn take_fused(&self) -> bool {
+        self.fuser.as_ref().is_some_and(Fuser::take_news)
+    }
+
     /// What came of saved files since the last frame.
     pub fn poll(&mut self) -> Changes {
         let mut changes = Changes::default();
@@ -145,6 +165,9 @@ impl LiveKernels {
     /// No plan has the effects any more that were replaced.
     pub fn unload(&self, changes: &Changes) {
         for effect in &changes.replaced {
+            if let Some(fuser) = &self.fuser {
+                fuser.forget(effect.id);
+            }
             if let Some(loader) = &self.target.loader {
                 loader.forget(effect.id);
             }

@@ -7,6 +7,17 @@ use super::live::LiveKernels;
 
 /// The chain's launches over the renderer's scene. What cannot run over it is named.
 pub(crate) fn plan_of(chain: &Chain, live: &LiveKernels, renderer: &Renderer) -> Plan {
+    name_what_cannot_run(chain, live, renderer);
+    plan_again(chain, live, renderer)
+}
+
+/// The same, of a chain that was planned before.
+pub(crate) fn plan_again(chain: &Chain, live: &LiveKernels, renderer: &Renderer) -> Plan {
+    let chain = chain.only(|effect| live.can_run(effect));
+    chain.plan_fused(renderer.given(), &|members| live.fused(members))
+}
+
+fn name_what_cannot_run(chain: &Chain, live: &LiveKernels, renderer: &Renderer) {
     for effect in chain.active() {
         let effect = &chain.catalogue().effects()[effect];
         if !live.can_run(effect) {
@@ -28,5 +39,4 @@ pub(crate) fn plan_of(chain: &Chain, live: &LiveKernels, renderer: &Renderer) ->
             tracing::warn!("{name} does not run: it reads {guides:?}, which the scene {scene} does not write");
         }
     }
-    chain.plan_over(given)
 }

@@ -14,6 +14,7 @@ use ash::vk;
 use crate::cuda::{Nvrtc, memory_taken};
 use crate::interop::open_descriptors;
 use crate::kernels::{Chain, Plan};
+use crate::live::Fuse;
 use crate::process::KernelLoader;
 use crate::renderer::{Renderer, Settings};
 use crate::timing::statistics::{percentile, sorted};
@@ -187,7 +188,7 @@ pub(super) fn run(machine: &Machine, saves: u32) -> anyhow::Result<Outcome> {
     };
     let mut renderer = machine.offscreen("studio", extent, settings)?;
     let user = UserFiles::new(std::slice::from_ref(&path), &[])?;
-    let live = LiveKernels::start(&user, &mut renderer, machine, false);
+    let live = LiveKernels::start(&user, &mut renderer, machine, (false, Fuse::Off));
     let chain = Chain::with_enabled(live.catalogue(), &["shade"])?;
     let plan = Arc::new(plan_of(&chain, &live, &renderer));
     let loader = renderer.processor().kernel_loader().context("CUDA loads kernels")?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::live::Fuse;
 use crate::present::VSync;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
@@ -85,6 +86,9 @@ pub struct SelftestOptions {
     /// Effects of the kernel test; all by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub kernels: Vec<String>,
+    /// Whether the kernel test also runs chains whose neighbours are one launch.
+    #[arg(long, value_enum, default_value_t = Fuse::Auto)]
+    pub fuse: Fuse,
     /// Resizes of the resize test.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub resizes: u32,
@@ -121,10 +125,14 @@ pub enum SelftestPart {
     Live,
     /// A withheld signal must end in the bounded wait, not in a picture.
     Withheld,
+    /// Every schedule gives the same picture, to the bit.
+    Schedules,
     /// Every texel of every frame carries the frame's own tag.
     Tags,
     /// Resizes leave no descriptor behind.
     Resizes,
+    /// The same pictures, whether kernels run inside the Vulkan queue or on CUDA.
+    Pictures,
     /// Work of known length appears with that length.
     Timing,
     /// Every example of the interop library.
@@ -138,6 +146,9 @@ pub enum ProcessorChoice {
     Auto,
     /// CUDA kernels in this process.
     Cuda,
+    /// The same kernels inside the Vulkan queue, one submission a frame: the fastest, where the GPU has VK_NVX_binary_import and
+    /// VK_NVX_image_view_handle.
+    InQueue,
     /// The CPU references on all cores.
     Host,
 }
@@ -198,9 +209,10 @@ pub struct ViewOptions {
     /// Who runs the kernels.
     #[arg(long, value_enum, default_value_t = ProcessorChoice::Auto, help_heading = "How it is made")]
     pub processor: ProcessorChoice,
-    /// The order in which the parts of frames are submitted.
-    #[arg(long, value_enum, default_value_t = Schedule::Pipelined, help_heading = "How it is made")]
-    pub schedule: Schedule,
+    /// The order in which the parts of frames are submitted; by default pipelined. The processor in-queue submits frames whole, and
+    /// takes none.
+    #[arg(long, value_enum, help_heading = "How it is made")]
+    pub schedule: Option<Schedule>,
     /// How many frames may be under way at a time.
     #[arg(
         long,
@@ -213,6 +225,9 @@ pub struct ViewOptions {
     /// How much of every frame is measured.
     #[arg(long, value_enum, default_value_t = Instrument::Full, help_heading = "How it is made")]
     pub instrument: Instrument,
+    /// Whether neighbouring effects that make each texel of one run as one kernel, where CUDA runs them.
+    #[arg(long, value_enum, default_value_t = Fuse::Auto, help_heading = "How it is made")]
+    pub fuse: Fuse,
     /// Where frames go.
     #[arg(long, value_enum, default_value_t = PresentChoice::Auto, help_heading = "How it is made")]
     pub present: PresentChoice,

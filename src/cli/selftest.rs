@@ -18,6 +18,8 @@ use super::kernel_test;
 use super::live_test;
 use super::options::{PresentChoice, SelftestOptions, SelftestPart};
 use super::output::print;
+use super::picture_test;
+use super::schedule_test;
 use super::selftest_result::{self, PartResult};
 use super::setup::{Machine, Request};
 use super::timing_test;
@@ -52,8 +54,10 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         SelftestPart::Kernels,
         SelftestPart::Live,
         SelftestPart::Withheld,
+        SelftestPart::Schedules,
         SelftestPart::Tags,
         SelftestPart::Resizes,
+        SelftestPart::Pictures,
         SelftestPart::Timing,
         SelftestPart::Interop,
     ];
@@ -69,11 +73,13 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let started = Instant::now();
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
-            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels),
+            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels, options.fuse),
             SelftestPart::Live => live_test::run(&machine, options.saves),
             SelftestPart::Withheld => withheld(&machine),
+            SelftestPart::Schedules => schedule_test::run(&machine),
             SelftestPart::Tags => tags(&machine, options.frames),
             SelftestPart::Resizes => resizes(&machine, options.resizes),
+            SelftestPart::Pictures => picture_test::run(&machine),
             SelftestPart::Timing => timing_test::run(&machine),
             SelftestPart::Interop => interop(&machine),
         };
@@ -127,7 +133,7 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
+pub(super) fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
     Ok(Arc::new(Chain::with_enabled(catalogue(), effects)?.plan()))
 }
 
@@ -146,7 +152,7 @@ pub(super) fn view(plan: &Arc<Plan>) -> View {
     }
 }
 
-fn render(renderer: &mut Renderer, view: &View, frames: u64) -> Result<(), RenderError> {
+pub(super) fn render(renderer: &mut Renderer, view: &View, frames: u64) -> Result<(), RenderError> {
     let mut begun = 0;
     while begun < frames {
         begun += u64::from(matches!(renderer.render_frame(view)?, Rendered::Frame(_)));
@@ -158,7 +164,7 @@ fn render(renderer: &mut Renderer, view: &View, frames: u64) -> Result<(), Rende
 }
 
 /// What is wrong with the tags, if anything: texels that differ, or texels that were not looked at.
-fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
+pub(super) fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
     let report = renderer.tags();
     if let Some((frame, result)) = report.mismatches.first() {
         let (count, differ) = (report.mismatches.len(), result.mismatches);
@@ -174,14 +180,20 @@ fn tag_fault(renderer: &Renderer, frames: u64, texels: u64) -> Option<String> {
     })
 }
 
+/// How frames are handed over.
+const SCHEDULES: [Schedule; 2] = [Schedule::Pipelined, Schedule::CopyBack];
+
 /// Vulkan writes a pattern, the chain complements it, Vulkan checks every texel, at several extents.
 fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
     const FRAMES: u64 = 50;
     let extents = [[1, 1], [17, 31], [1280, 720], [641, 359]];
     let view = view(&plan(&["complement"])?);
-    for [width, height] in extents {
+    for ([width, height], schedule) in extents
+        .into_iter()
+        .flat_map(|extent| SCHEDULES.map(|order| (extent, order)))
+    {
         let settings = Settings {
-            render_scale: 1.0,
+            schedule,
             check_complement: true,
             ..settings()
         };
@@ -189,20 +201,36 @@ fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
         render(&mut renderer, &view, FRAMES)?;
         let texels = FRAMES * u64::from(width) * u64::from(height);
         if let Some(fault) = tag_fault(&renderer, FRAMES, texels) {
-            return Ok(Failed(format!("{width}x{height}: {fault}")));
+            return Ok(Failed(format!("{width}x{height}, {}: {fault}", schedule.name())));
         }
     }
     Ok(Passed(format!(
-        "a pattern complemented by the chain: {FRAMES} frames each at {extents:?}, every texel"
+        "a pattern complemented by the chain: {FRAMES} frames each at {extents:?}, every texel, pipelined and copied back"
     )))
 }
 
 /// From the fifth frame on nobody signals `processed`: the run must end in the bounded wait, and show nothing.
 fn withheld(machine: &Machine) -> anyhow::Result<Outcome> {
+    let mut outcome = Passed(String::new());
+    for schedule in SCHEDULES {
+        outcome = withheld_under(machine, schedule)?;
+        if matches!(outcome, Failed(_)) {
+            break;
+        }
+    }
+    Ok(outcome)
+}
+
+fn withheld_under(machine: &Machine, schedule: Schedule) -> anyhow::Result<Outcome> {
     const FIRST_WITHHELD: u64 = 5;
+    if machine.in_queue {
+        return Ok(Skipped(
+            "nothing is signalled between a frame's scene and its present: there is nothing to withhold".into(),
+        ));
+    }
     let limit = Duration::from_secs(1);
     let settings = Settings {
-        render_scale: 1.0,
+        schedule,
         wait_limit: limit,
         ..settings()
     };
@@ -236,13 +264,15 @@ fn withheld(machine: &Machine) -> anyhow::Result<Outcome> {
 fn tags(machine: &Machine, frames: u64) -> anyhow::Result<Outcome> {
     // Enough texels to tear on a GPU; on the host's cores enough frames in the time.
     let (width, height) = if machine.cuda.is_some() { (1280, 720) } else { (160, 90) };
-    let mut renderer = machine.offscreen("none", vk::Extent2D { width, height }, settings())?;
-    render(&mut renderer, &view(&plan(&[])?), frames)?;
-    let texels = frames * u64::from(width) * u64::from(height);
-    Ok(match tag_fault(&renderer, frames, texels) {
-        Some(fault) => Failed(fault),
-        None => Passed(format!("{frames} frames of {width}x{height}: 0 stale, 0 torn")),
-    })
+    let extent = vk::Extent2D { width, height };
+    for schedule in SCHEDULES {
+        if let Some(fault) = schedule_test::screen_fault(machine, schedule, extent, frames)? {
+            return Ok(Failed(fault));
+        }
+    }
+    Ok(Passed(format!(
+        "{frames} frames of {width}x{height}, processed and as they are shown, pipelined and copied back: 0 stale, 0 torn"
+    )))
 }
 
 /// The examples of the interop library, each with its own word.
@@ -270,13 +300,25 @@ fn interop(machine: &Machine) -> anyhow::Result<Outcome> {
 
 /// Frames between resizes: images, imports and numbers are made anew, and no descriptor stays open.
 fn resizes(machine: &Machine, resizes: u32) -> anyhow::Result<Outcome> {
+    let mut outcome = Passed(String::new());
+    for schedule in SCHEDULES {
+        outcome = resizes_under(machine, schedule, resizes)?;
+        if matches!(outcome, Failed(_)) {
+            break;
+        }
+    }
+    Ok(outcome)
+}
+
+fn resizes_under(machine: &Machine, schedule: Schedule, resizes: u32) -> anyhow::Result<Outcome> {
     const FRAMES_BETWEEN: u64 = 4;
     let extent = |step: u32| vk::Extent2D {
         width: 64 + step * 7 % 193,
         height: 48 + step * 5 % 101,
     };
     let view = view(&plan(&[])?);
-    let mut renderer = machine.offscreen("none", extent(0), settings())?;
+    let settings = Settings { schedule, ..settings() };
+    let mut renderer = machine.offscreen("none", extent(0), settings)?;
     let (mut descriptors, mut texels) = (None, 0);
     for step in 0..=resizes {
         let vk::Extent2D { width, height } = extent(step);

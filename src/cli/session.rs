@@ -19,7 +19,7 @@ use crate::whole_file;
 
 use super::capture::{Recording, effect_names};
 use super::live::LiveKernels;
-use super::live_plan::plan_of;
+use super::live_plan::{plan_again, plan_of};
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
@@ -95,10 +95,11 @@ impl ViewSession {
     pub fn describe(&mut self) -> String {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
-        let (in_flight, schedule) = (
-            settings.frames_in_flight,
-            format!("{:?}", settings.schedule).to_lowercase(),
-        );
+        let in_flight = settings.frames_in_flight;
+        let schedule = match self.machine.in_queue {
+            true => "one submission a frame",
+            false => settings.schedule.name(),
+        };
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {
             String::new()
@@ -148,7 +149,7 @@ impl ViewSession {
     fn overlay_title(machine: &Machine, renderer: &mut Renderer) -> String {
         let vk::Extent2D { width, height } = renderer.extent();
         let (name, processor) = (&machine.device.physical.name, renderer.processor().name());
-        // What is in parentheses, such as the compiler of a driver in software, is too long for a heading.
+        // What is in parentheses, as of a driver in software, is too long for a heading.
         let name = name.split(" (").next().unwrap_or(name);
         format!(
             "{name}, kernels on {processor}, {}, {width}x{height}",
@@ -192,6 +193,9 @@ impl ViewSession {
         }
         if changes.has_other_problems {
             self.overlay.set_notice(self.live.notice());
+        }
+        if self.live.take_fused() {
+            self.plan = Arc::new(plan_again(self.tuning.chain(), &self.live, &self.renderer));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context;
 use ash::vk;
 use winit::window::Window;
 
@@ -9,7 +10,7 @@ use crate::cuda::{CudaDevice, Driver, Unavailable};
 use crate::frame::Timelines;
 use crate::interop::{self, VisibleDevices};
 use crate::present::{Offscreen, Presenter, Software, Swapchain, VSync, can_present};
-use crate::process::{CudaProcessor, HostProcessor, Processor};
+use crate::process::{CudaProcessor, HostProcessor, InQueueProcessor, Processor};
 use crate::renderer::{Parts, Renderer, Settings};
 use crate::scene;
 use crate::vulkan::{Device, DeviceRequest, Instance, InstanceRequest, PhysicalDevice, Surface};
@@ -51,6 +52,8 @@ pub struct Machine {
     pub device: Arc<Device>,
     /// The CUDA driver and the device of the same GPU, when CUDA runs the chain.
     pub cuda: Option<(Driver, CudaDevice)>,
+    /// Kernels run inside the Vulkan queue: CUDA links them, and runs what cannot be run there.
+    pub in_queue: bool,
     /// Why CUDA does not run the chain, when nobody asked for the host.
     pub without_cuda: Option<String>,
     /// The window's surface, when the device can present to it.
@@ -72,6 +75,7 @@ impl Machine {
         let (driver, no_driver) = match driver {
             Some(Ok(driver)) => (Some(driver), None),
             Some(Err(reason)) if request.processor == ProcessorChoice::Cuda => return Err(reason.into()),
+            Some(Err(reason)) if request.processor == ProcessorChoice::InQueue => return Err(not_in_queue(reason)),
             Some(Err(reason)) => (None, Some(reason)),
             None => (None, None),
         };
@@ -91,15 +95,19 @@ impl Machine {
             let family = device.graphics_family()?.index;
             can_present(surface.as_ref()?, device, family).err()
         };
-        let export = DeviceRequest {
+        let in_queue = request.processor == ProcessorChoice::InQueue;
+        let need_cuda = in_queue || request.processor == ProcessorChoice::Cuda;
+        let sharing = DeviceRequest {
             export: true,
-            swapchain: false,
+            kernels_in_queue: in_queue,
             ..DeviceRequest::default()
-        }
-        .extensions();
+        };
         let obstacles = |device: &PhysicalDevice| {
-            let needs_export = request.processor == ProcessorChoice::Cuda;
-            let mut obstacles = device.missing(if needs_export { &export } else { &[] });
+            let mut obstacles = if need_cuda {
+                sharing.missing(device)
+            } else {
+                device.missing(&[])
+            };
             obstacles.extend(cannot_present(device).filter(|_| need_swapchain));
             obstacles
         };
@@ -107,16 +115,16 @@ impl Machine {
             vulkan: instance.physical_devices()?,
             cuda: driver.as_ref().map(|driver| driver.devices.clone()).unwrap_or_default(),
         };
-        let need_cuda = request.processor == ProcessorChoice::Cuda;
         let presents = |device: &PhysicalDevice| cannot_present(device).is_none();
         let physical = visible
             .choose(request.gpu.as_deref(), need_cuda, obstacles, presents)
             .map_err(|error| match request.gpu {
                 Some(_) if matches!(error, interop::Error::NoMatch(_)) => usage(error),
+                _ if in_queue => not_in_queue(error),
                 _ => error.into(),
             })?;
 
-        let (lacks, twin) = (physical.missing(&export), visible.twin(&physical));
+        let (lacks, twin) = (sharing.missing(&physical), visible.twin(&physical));
         let shares = |twin: &&CudaDevice| twin.timeline_interop && lacks.is_empty();
         let cuda = driver.zip(twin.filter(shares).cloned());
         let without_cuda = match &cuda {
@@ -130,12 +138,14 @@ impl Machine {
         let device_request = DeviceRequest {
             export: cuda.is_some(),
             swapchain: surface.is_some(),
+            kernels_in_queue: in_queue,
             ..DeviceRequest::default()
         };
         let device = Device::new(&instance, physical, &device_request)?;
         Ok(Self {
             device,
             cuda,
+            in_queue,
             without_cuda,
             surface,
             without_swapchain,
@@ -148,9 +158,32 @@ impl Machine {
     /// A kernel did not load, or a timeline could not be shared.
     pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
         Ok(match &self.cuda {
+            Some((driver, cuda)) if self.in_queue => Box::new(InQueueProcessor::new(driver, cuda, &self.device)?),
             Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?),
             None => Box::new(HostProcessor::new(&self.device, timelines)?),
         })
+    }
+
+    /// Who runs the plans that the processor cannot, where there is somebody.
+    ///
+    /// # Errors
+    /// As [`Machine::processor`].
+    pub fn standby(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Option<Box<dyn Processor>>> {
+        Ok(match &self.cuda {
+            Some((driver, cuda)) if self.in_queue => {
+                Some(Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?))
+            }
+            _ => None,
+        })
+    }
+
+    /// The name of its processor on the command line.
+    pub fn processor_name(&self) -> &'static str {
+        match &self.cuda {
+            Some(_) if self.in_queue => "in-queue",
+            Some(_) => "cuda",
+            None => "host",
+        }
     }
 
     /// The renderer of an offscreen run.
@@ -158,7 +191,7 @@ impl Machine {
     /// # Errors
     /// As [`Machine::renderer`].
     pub fn offscreen(&self, scene: &str, extent: vk::Extent2D, settings: Settings) -> anyhow::Result<Renderer> {
-        self.renderer(scene, Box::new(Offscreen::new(&self.device, extent)), settings)
+        self.renderer(scene, Box::new(Offscreen::new(extent)), settings)
     }
 
     /// A renderer that shows frames with `presenter`.
@@ -166,17 +199,49 @@ impl Machine {
     /// # Errors
     /// An unknown scene, what cannot be shared, or no memory.
     pub fn renderer(&self, scene: &str, presenter: Box<dyn Presenter>, settings: Settings) -> anyhow::Result<Renderer> {
+        let processors = |timelines: &_| Ok((self.processor(timelines)?, self.standby(timelines)?));
+        self.renderer_with(scene, presenter, settings, processors)
+    }
+
+    /// The same, whose chain CUDA runs though kernels could run in the queue: to compare.
+    ///
+    /// # Errors
+    /// As [`Machine::renderer`]; there is no CUDA.
+    pub fn renderer_by_cuda(
+        &self,
+        scene: &str,
+        presenter: Box<dyn Presenter>,
+        settings: Settings,
+    ) -> anyhow::Result<Renderer> {
+        let (driver, cuda) = self.cuda.as_ref().context("there is no CUDA to run kernels")?;
+        let processors = |timelines: &_| -> anyhow::Result<Processors> {
+            Ok((
+                Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?),
+                None,
+            ))
+        };
+        self.renderer_with(scene, presenter, settings, processors)
+    }
+
+    fn renderer_with(
+        &self,
+        scene: &str,
+        presenter: Box<dyn Presenter>,
+        settings: Settings,
+        processors: impl FnOnce(&Arc<Timelines>) -> anyhow::Result<Processors>,
+    ) -> anyhow::Result<Renderer> {
         let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
         let scene = scene::create(scene, &self.device).map_err(|error| match error {
             scene::Error::UnknownName { .. } => usage(error),
             error => error.into(),
         })?;
-        let processor = self.processor(&timelines)?;
+        let (processor, standby) = processors(&timelines)?;
         let parts = Parts {
             device: Arc::clone(&self.device),
             timelines,
             scene,
             processor,
+            standby,
             presenter,
         };
         Ok(Renderer::new(parts, settings)?)
@@ -225,6 +290,18 @@ impl Machine {
     pub fn check_validation(&self) -> anyhow::Result<()> {
         Ok(self.device.instance.check_validation()?)
     }
+}
+
+/// Who runs the chain, and who stands by.
+type Processors = (Box<dyn Processor>, Option<Box<dyn Processor>>);
+
+/// What `in-queue` needs, and what there is besides.
+fn not_in_queue(reason: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!(
+        "--processor in-queue cannot be: {reason}\n  it takes a device with the extensions VK_NVX_binary_import and \
+         VK_NVX_image_view_handle, and a CUDA driver to link kernels, as NVIDIA's drivers have: use --processor cuda, which hands \
+         frames over, host, which runs everywhere, or auto"
+    )
 }
 
 fn why_no_cuda(name: &str, twin: Option<&CudaDevice>, no_driver: Option<&Unavailable>, lacks: &[String]) -> String {

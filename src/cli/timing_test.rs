@@ -28,6 +28,9 @@ const SHARE: f64 = 0.01;
 /// How far the renderer's hand-overs may be from those of bare rounds.
 const HAND_OVER_LIMIT_MS: f64 = 0.005;
 
+/// The longest that a barrier in a queue may take: what is handed over takes some 150 us.
+const BARRIER_LIMIT_MS: f64 = 0.05;
+
 /// One block of the kernel: its copy must take no longer because the wait lets it begin earlier.
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 32, height: 8 };
 
@@ -95,7 +98,8 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
     let parts = Parts {
         scene: Box::new(load),
         processor: machine.processor(&timelines)?,
-        presenter: Box::new(Offscreen::new(device, EXTENT)),
+        standby: None,
+        presenter: Box::new(Offscreen::new(EXTENT)),
         device: Arc::clone(device),
         timelines,
     };
@@ -178,6 +182,31 @@ fn check_length(what: &str, expected_ms: f64, found_ms: f64, tick_ms: f64) -> an
     Ok(())
 }
 
+/// In the queue nothing is handed over: from scene to chain and from chain to present it is but a barrier.
+fn in_queue_gaps(machine: &Machine, mut found: String) -> anyhow::Result<Outcome> {
+    let records = records(machine, Schedule::Pipelined, &Added::default())?;
+    let gaps = [
+        (
+            "scene to chain",
+            median(records.iter().map(|record| record.handover_to_cuda_ms))?,
+        ),
+        (
+            "chain to present",
+            median(records.iter().map(|record| record.handover_to_vulkan_ms))?,
+        ),
+    ];
+    for (what, gap_ms) in gaps {
+        found += &format!("; from {what} {:.1} us", gap_ms * 1e3);
+        anyhow::ensure!(
+            gap_ms <= BARRIER_LIMIT_MS,
+            "{found}: more than {} us, and it is a barrier",
+            BARRIER_LIMIT_MS * 1e3
+        );
+    }
+    found += "; nothing negative";
+    Ok(Outcome::Passed(found))
+}
+
 /// Holds the instrument against kernels, host work and Vulkan work of known lengths, and against hand-overs without a renderer.
 ///
 /// # Errors
@@ -245,6 +274,9 @@ pub(super) fn run(machine: &Machine) -> anyhow::Result<Outcome> {
     found += &format!("; 8, 16, 32 fills by Vulkan: {few:.4}, {some:.4}, {many:.4} ms");
     check_length("16 fills more", 2.0 * (some - few), many - some, 2.0 * tick_ms)?;
 
+    if machine.in_queue {
+        return in_queue_gaps(machine, found);
+    }
     let rounds = hand_over_rounds(&machine.device, &context, &stream, FRAMES)?;
     let on_device = |round: &Round| {
         let between = proof.relation.convert(round.between)?;

@@ -6,13 +6,14 @@ use ash::vk;
 
 use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Catalogue, catalogue};
+use crate::live::Fuse;
 use crate::present::{Display, find_display};
-use crate::renderer::{Renderer, Settings};
+use crate::renderer::{Renderer, Schedule, Settings};
 use crate::timing::Capture;
 
 use super::capture::Recording;
 use super::live::LiveKernels;
-use super::options::{PresentChoice, ViewOptions};
+use super::options::{PresentChoice, ProcessorChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
@@ -32,6 +33,7 @@ const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// # Errors
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
+    check_in_queue(options)?;
     let mut presets = Presets::of_user();
     let wishes = Wishes::new(options)?;
     wishes.check(&mut presets)?;
@@ -68,20 +70,40 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Makes the user's kernels, and the chain of them and the program's.
+/// Makes the user's kernels, and the chain of them and the program's. `makes`: the program's files are watched, and neighbours
+/// become one kernel.
 fn chain(
     wishes: &Wishes,
     renderer: &mut Renderer,
     machine: &Machine,
-    watches_program: bool,
+    makes: (bool, Fuse),
 ) -> anyhow::Result<(LiveKernels, Tuning)> {
-    let live = LiveKernels::start(&wishes.user, renderer, machine, watches_program);
+    let live = LiveKernels::start(&wishes.user, renderer, machine, makes);
     if let Some(loader) = renderer.processor().kernel_loader() {
         loader.load_behind(live.catalogue().effects().to_vec());
     }
     let mut presets = Presets::of_user();
     let chain = wishes.chain(live.catalogue(), &mut presets, &|name| live.awaits(name))?;
     Ok((live, Tuning::new(chain, presets)))
+}
+
+/// Refuses what a processor in the queue has not.
+fn check_in_queue(options: &ViewOptions) -> anyhow::Result<()> {
+    if options.processor != ProcessorChoice::InQueue {
+        return Ok(());
+    }
+    if options.schedule.is_some() {
+        return Err(usage(
+            "--schedule: the processor in-queue has one order only, a submission a frame: leave --schedule out, or use --processor \
+             cuda, which has schedules",
+        ));
+    }
+    if options.withhold_processed.is_some() {
+        return Err(usage(
+            "--withhold-processed: the processor in-queue signals nothing that could be withheld: use --processor cuda or host",
+        ));
+    }
+    Ok(())
 }
 
 fn check_picture_path(path: &Path) -> anyhow::Result<()> {
@@ -123,7 +145,7 @@ fn settings(options: &ViewOptions) -> Settings {
     Settings {
         render_scale: options.render_scale,
         frames_in_flight: options.frames_in_flight.into(),
-        schedule: options.schedule,
+        schedule: options.schedule.unwrap_or(Schedule::Pipelined),
         wait_limit: options.wait_limit(),
         effects: catalogue().effects().len(),
         instrument: options.instrument,
@@ -168,7 +190,7 @@ fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
         let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
         withhold(&mut renderer, &options);
-        let (live, tuning) = chain(&wishes, &mut renderer, &machine, true)?;
+        let (live, tuning) = chain(&wishes, &mut renderer, &machine, (true, options.fuse))?;
         let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
         let capture = options.capture.as_ref().map(begin).transpose()?;
         let overlay = overlay(&machine, live.catalogue(), &options);
@@ -192,7 +214,7 @@ fn offscreen(options: &ViewOptions, wishes: &Wishes, keep: Keep) -> anyhow::Resu
     say_why(&machine);
     let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
     withhold(&mut renderer, options);
-    let (live, tuning) = chain(wishes, &mut renderer, &machine, false)?;
+    let (live, tuning) = chain(wishes, &mut renderer, &machine, (false, options.fuse))?;
 
     // Without a display and without a word about what to keep, keep a picture and the timings.
     let default_folder =

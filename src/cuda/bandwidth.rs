@@ -10,7 +10,7 @@ use super::{CudaBuffer, Error, Event, ResultExt};
 const BYTES: usize = 512 << 20;
 
 /// Copies timed, after one that is not: a clock that was resting gets up.
-const COPIES: usize = 5;
+const COPIES: u32 = 5;
 
 /// `None` when there is not so much left.
 fn allocate(context: &Arc<CudaContext>) -> Result<Option<CudaBuffer>, Error> {
@@ -29,20 +29,41 @@ pub fn copy_bandwidth(context: &Arc<CudaContext>, stream: &CudaStream) -> Result
     let (Some(from), Some(to)) = (allocate(context)?, allocate(context)?) else {
         return Ok(None);
     };
-    let events = (0..COPIES + 2)
-        .map(|_| Event::new(context))
-        .collect::<Result<Vec<_>, _>>()?;
-    let what = || "copy within the device's memory";
-    events[0].record(stream)?;
-    for event in &events[1..] {
-        // SAFETY: C1, C4; both allocations have this length, and are freed only after the stream was waited for.
-        unsafe { sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), BYTES, stream.cu_stream()) }.during(what)?;
-        event.record(stream)?;
+    let mut fastest = 0.0;
+    copy_us(context, stream, (&from, &to), 1)?;
+    for _ in 0..COPIES {
+        let us = copy_us(context, stream, (&from, &to), 1)?;
+        fastest = f64::max(fastest, 2.0 * BYTES as f64 / us * 1e6);
     }
+    Ok(Some(fastest))
+}
+
+/// Microseconds of a copy of a whole buffer to another of that length, the mean of so many, one behind the other. Waits for the
+/// stream.
+///
+/// # Errors
+/// The driver refused.
+///
+/// # Panics
+/// If the second is smaller.
+pub fn copy_us(
+    context: &Arc<CudaContext>,
+    stream: &CudaStream,
+    (from, to): (&CudaBuffer, &CudaBuffer),
+    copies: u32,
+) -> Result<f64, Error> {
+    assert!(to.bytes() >= from.bytes(), "a copy fits into the buffer");
+    let what = || "copy within the device's memory";
+    let events = [Event::new(context)?, Event::new(context)?];
+    events[0].record(stream)?;
+    for _ in 0..copies {
+        // SAFETY: C1, C4; both buffers are long enough, and the stream is waited for before this returns.
+        let copy = unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), from.bytes() as usize, stream.cu_stream())
+        };
+        copy.during(what)?;
+    }
+    events[1].record(stream)?;
     stream.synchronize().during(what)?;
-    let times = events[1..]
-        .windows(2)
-        .filter_map(|pair| pair[0].milliseconds_until(&pair[1]));
-    let fastest = times.filter(|time| *time > 0.0).reduce(f64::min);
-    Ok(fastest.map(|milliseconds| 2.0 * BYTES as f64 / milliseconds * 1e3))
+    Ok(events[0].milliseconds_until(&events[1]).unwrap_or(f64::NAN) * 1e3 / f64::from(copies))
 }

@@ -87,6 +87,7 @@ const SYMBOLS: &[&str] = &[
     "cuMemUnmap",
     "cuMemcpy2D_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
     "cuMemcpyHtoD_v2",
     "cuMemcpyPeerAsync",
     "cuMemsetD8Async",

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, sys};
 
+use super::module::version_hint;
 use super::{Error, ResultExt};
+
+const LOG_BYTES: usize = 8192;
 
 /// Links PTX to a cubin for the context's device.
 ///
 /// # Errors
-/// The driver refused it.
+/// The driver refused it: the error has the linker's log.
 pub fn link(context: &Arc<CudaContext>, ptx: &str, name: &str) -> Result<Vec<u8>, Error> {
     let what = || format!("link the kernels of `{name}`");
     let text = |text: &str| {
@@ -20,11 +23,28 @@ pub fn link(context: &Arc<CudaContext>, ptx: &str, name: &str) -> Result<Vec<u8>
             log: "there is a NUL byte in it".into(),
         })
     };
-    let (ptx, label) = (text(ptx)?, text(name)?);
+    let (source, ptx, label) = (ptx, text(ptx)?, text(name)?);
     context.bind_to_thread().during(what)?;
+    let mut log = vec![0u8; LOG_BYTES];
+    let mut options = [
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [
+        log.as_mut_ptr().cast::<c_void>(),
+        std::ptr::without_provenance_mut(LOG_BYTES),
+    ];
     let mut state = std::ptr::null_mut();
-    // SAFETY: C3, C4; no options.
-    unsafe { sys::cuLinkCreate_v2(0, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut state) }.during(what)?;
+    // SAFETY: C3, C4; option values are what the driver API documents, a buffer and its size; all outlive the state.
+    unsafe {
+        sys::cuLinkCreate_v2(
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+            &raw mut state,
+        )
+    }
+    .during(what)?;
     let linked = (|| {
         let (mut cubin, mut size) = (std::ptr::null_mut::<c_void>(), 0);
         // SAFETY: C3, C4; the linker only reads the PTX, whose size counts its NUL.
@@ -47,5 +67,11 @@ pub fn link(context: &Arc<CudaContext>, ptx: &str, name: &str) -> Result<Vec<u8>
     })();
     // SAFETY: made above, destroyed once.
     let _ = unsafe { sys::cuLinkDestroy(state) };
-    linked
+    linked.map_err(|mut error: Error| {
+        error.log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
+        if error.result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+            error.log += &version_hint(source);
+        }
+        error
+    })
 }

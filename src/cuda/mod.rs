@@ -33,12 +33,13 @@ mod memory_info;
 mod module;
 mod nvrtc;
 mod peer;
+mod pinned;
 mod stamp;
 mod views;
 
 pub use arithmetic::{ArithmeticRates, arithmetic_rates};
 pub use array::{ArrayFormat, CudaImage};
-pub use bandwidth::copy_bandwidth;
+pub use bandwidth::{copy_bandwidth, copy_us};
 pub use buffer::CudaBuffer;
 pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
 pub use diagnostic::{Diagnostic, Severity};
@@ -52,6 +53,7 @@ pub use memory_info::memory_taken;
 pub use module::{Function, Module};
 pub use nvrtc::Nvrtc;
 pub use peer::copy_to_peer;
+pub use pinned::PinnedBuffer;
 pub use stamp::Stamps;
 pub use views::ImageViews;
 

@@ -146,7 +146,8 @@ impl Drop for Module {
     }
 }
 
-fn version_hint(ptx: &str) -> String {
+/// For PTX that the driver is too old for: both versions, and what to do.
+pub(super) fn version_hint(ptx: &str) -> String {
     let ptx_version = ptx
         .lines()
         .find_map(|line| line.strip_prefix(".version "))

@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, UnknownEffect};
 use super::effect::Effect;
 use super::parameter::ParameterError;
-use super::plan::{Given, Plan};
+use super::plan::{FusedKernels, Given, Plan};
 use super::table::{Table, TableError, TableFormat};
 use std::path::Path;
 use std::sync::Arc;
@@ -304,7 +304,13 @@ impl Chain {
 
     /// The launches of this chain over such a scene.
     pub fn plan_over(&self, given: Given) -> Plan {
-        Plan::new(self, given)
+        Plan::new(self, given, &|_| None)
+    }
+
+    /// The launches of this chain over such a scene. Neighbours of which each makes a texel of one, and for which there is a kernel,
+    /// are one launch.
+    pub fn plan_fused(&self, given: Given, kernels: &FusedKernels) -> Plan {
+        Plan::new(self, given, kernels)
     }
 
     fn locate_table(&self, setting: &str) -> Result<(usize, TableFormat), SettingError> {

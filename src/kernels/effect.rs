@@ -1,5 +1,6 @@
 //! What an effect is: its description, its parameters and its passes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +41,8 @@ pub struct Effect {
     pub arithmetic: Arithmetic,
     /// The CUDA C++ with its front matter.
     pub code: String,
+    /// Where the code includes other files from; `None` for the program's own effects, which include none.
+    pub folder: Option<PathBuf>,
     /// Its kernels, compiled; none for an effect that has not been compiled yet.
     pub binary: Option<Binary>,
     /// The scene's projection is moved by a fraction of a texel, another each frame.
@@ -98,6 +101,8 @@ pub struct PassDescription {
     pub block: [u32; 2],
     /// Handed to the kernel: tells passes of one entry apart.
     pub index: u32,
+    /// Its kernel is made by `HANDOVER_POINTWISE`: each texel is made of the source's at the same place. A thread makes several.
+    pub pointwise: bool,
     /// It runs no kernel: it transforms the grid in its first buffer into the one in its second.
     pub transform: Option<Transform>,
 }
@@ -299,6 +304,23 @@ pub struct Arithmetic {
     pub special: f64,
 }
 
+impl Tolerance {
+    /// For a chain of effects of which none decides by a threshold: twice what all of them may be off together, since each can make
+    /// somewhat more of what the one before was off.
+    pub fn of_chain<'a>(effects: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self {
+            why: "twice the sum of the effects'".into(),
+            ..Self::default()
+        };
+        for tolerance in effects {
+            sum.ulps += 2 * tolerance.ulps;
+            sum.absolute += 2.0 * tolerance.absolute;
+            sum.relative += 2.0 * tolerance.relative;
+        }
+        sum
+    }
+}
+
 impl Effect {
     /// The parameter struct with every default. Never empty: without parameters it is `NoParameters`, four bytes.
     pub fn default_parameters(&self) -> Vec<u8> {
@@ -339,6 +361,11 @@ impl Effect {
         self.buffers
             .iter()
             .find_map(|buffer| Some((buffer.name.as_str(), buffer.table?)))
+    }
+
+    /// Something of it lasts from frame to frame.
+    pub fn keeps(&self) -> bool {
+        !self.kept_images.is_empty() || self.buffers.iter().any(|buffer| buffer.keeps)
     }
 
     /// A pass of it is a Fourier transform.

@@ -89,7 +89,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         return Err(error("[[buffers]]: expected at most one `table`".into()));
     }
     let written: Vec<&PassText> = text.passes.iter().map(Spanned::as_ref).collect();
-    let mut resolver = Resolver::new(name, &written, buffers);
+    let mut resolver = Resolver::new(name, &written, buffers, text.upscales);
     for (index, pass) in text.passes.iter().enumerate() {
         let last = index + 1 == text.passes.len();
         resolver.pass(pass.as_ref(), last).map_err(|message| {
@@ -118,6 +118,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         tolerance: text.tolerance,
         arithmetic: text.arithmetic,
         code: code.to_owned(),
+        folder: None,
         binary: None,
         id: EffectId::next(),
     })
@@ -227,6 +228,29 @@ block = [32, 8]
         assert!(message("block = [32, 8]", "block = [64, 32]").contains("1 to 1024 threads"));
         assert!(message("t_one", "one").contains("starts with \"t\""));
         assert!(message("/*---", "/*").contains("expected front matter"));
+    }
+
+    #[test]
+    fn pointwise_passes_are_of_images_that_are_alike() {
+        let pointwise = |from: &str| GOOD.replacen(from, &format!("pointwise = true\n{from}"), 1);
+        let message = |code: &str| parse("t", code).expect_err("is refused").to_string();
+        // From the effect's extent to half of it.
+        assert!(message(&pointwise("divisor = 2")).contains("one extent, both rgba16f"));
+        let whole = pointwise("divisor = 2").replace("divisor = 2\n", "");
+        let effect = parse("t", &whole.replace("block = [32, 8]\n", "")).expect("parses");
+        assert_eq!(
+            (effect.passes[0].pointwise, effect.passes[0].block),
+            (true, crate::kernels::POINTWISE_BLOCK)
+        );
+        assert!(!effect.passes[1].pointwise);
+        for more in ["threads = [1, 1]", "repeat = 2"] {
+            let code = whole.replacen("pointwise = true", &format!("pointwise = true\n{more}"), 1);
+            assert!(message(&code).contains("neither `threads` nor `repeat`"), "{more}");
+        }
+        let floats = whole.replacen("pointwise = true", "pointwise = true\nformat = \"rgba32f\"", 1);
+        assert!(message(&floats).contains("both rgba16f"));
+        let larger = whole.replacen("stage =", "upscales = true\nstage =", 1);
+        assert!(message(&larger).contains("of one extent"));
     }
 
     #[test]

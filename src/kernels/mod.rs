@@ -9,6 +9,7 @@ mod compare;
 mod cube;
 mod effect;
 mod front_matter;
+mod fusion;
 mod grid;
 mod images;
 mod memory;
@@ -18,7 +19,9 @@ mod pass;
 mod plan;
 mod preset;
 pub mod reference;
+mod screen;
 mod table;
+mod test_chains;
 mod test_guides;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
@@ -29,14 +32,19 @@ pub use effect::{
     PassDescription, PassImage, Stage, TexelFormat, Tolerance,
 };
 pub use front_matter::{FrontMatterError, parse};
+pub use fusion::{FusedSource, Member};
 pub use grid::{Grid, GridKind, Transform, padded};
 pub use images::{BrokenPixels, random_image};
 pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
-pub use plan::{BufferId, Domain, FrameExtents, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+pub use plan::{
+    BufferId, Domain, FrameExtents, FusedKernels, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State,
+};
 pub use preset::{Preset, PresetError};
+pub use screen::{ScreenKernel, SrgbTable};
 pub use table::{Table, TableError, TableFormat};
+pub use test_chains::{SMOOTH_CHAINS, TEST_CHAINS, TestSetting};
 pub use test_guides::TestGuides;
 
 /// One embedded kernel file.
@@ -44,6 +52,14 @@ struct Source {
     /// The file's stem, the effect's name.
     name: &'static str,
     /// CUDA C++ with its front matter.
+    code: &'static str,
+    /// PTX of that code, compiled ahead.
+    ptx: &'static str,
+}
+
+/// One embedded kernel of several effects.
+struct Fused {
+    /// CUDA C++ that includes the effects'.
     code: &'static str,
     /// PTX of that code, compiled ahead.
     ptx: &'static str,

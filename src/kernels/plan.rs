@@ -1,11 +1,14 @@
 //! The launches a chain takes, each with the images and buffers it reads and writes.
 
+mod fuse;
 mod layout;
 
 use super::effect::{BufferSize, Effect, Guide, ImageShape, PassDescription, TexelFormat};
 use super::grid::{Grid, Transform};
 use super::table::Table;
 use std::sync::Arc;
+
+pub use fuse::FusedKernels;
 
 /// An image of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +52,10 @@ pub struct Launch {
     pub effect: usize,
     /// Index into the effect's passes.
     pub pass: usize,
-    /// The effect itself, as it was when the plan was made.
+    /// The effect itself, as it was when the plan was made; of a fused launch one made of all its effects.
     pub of: Arc<Effect>,
+    /// It runs passes of several effects at once: their names, joined by `+`. [`Self::effect`] is the first one's.
+    pub fused: Option<&'static str>,
     /// What it reads.
     pub sources: [Option<ImageId>; 3],
     /// What it writes, none of what it reads.
@@ -61,7 +66,7 @@ pub struct Launch {
     pub zeroes: Vec<usize>,
     /// What its effect keeps, an index into [`Plan::states`].
     pub state: Option<usize>,
-    /// The effect's parameter struct; never empty.
+    /// The effect's parameter struct, or those of all its effects one after the other; never empty.
     pub parameters: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! Tests of plans, over every subset of the effects that have a key.
 
 use super::*;
-use crate::kernels::{Chain, PassImage, catalogue};
+use crate::kernels::{Binary, Chain, FusedSource, POINTWISE_TEXELS, PassImage, catalogue};
 use std::collections::{HashMap, HashSet};
 
 /// Of the effects that have a key, by key.
@@ -28,10 +28,23 @@ fn an_empty_chain_copies() {
     assert!(plan.scratch.is_empty() && !launch.parameters.is_empty());
 }
 
+/// With every run of neighbours as one launch, or with none.
+fn planned(chain: &Chain, is_fused: bool) -> Plan {
+    let given = Given {
+        guides: true,
+        scaled: false,
+        transforms: true,
+    };
+    chain.plan_fused(given, &|members| {
+        let effect = FusedSource::new(members).effect(Binary::Ptx(""));
+        is_fused.then(|| Arc::new(effect))
+    })
+}
+
 #[test]
 fn every_subset_flows_from_color_to_processed() {
-    for bits in 0..256 {
-        let plan = subset(bits).plan();
+    for (bits, is_fused) in (0..256).flat_map(|bits| [(bits, false), (bits, true)]) {
+        let plan = planned(&subset(bits), is_fused);
         let last = plan.launches.len() - 1;
         let mut written: HashSet<ImageId> = HashSet::from([ImageId::Color]);
         for (index, launch) in plan.launches.iter().enumerate() {
@@ -56,6 +69,59 @@ fn every_subset_flows_from_color_to_processed() {
         }
         assert_eq!(plan.launches[0].sources[0], Some(ImageId::Color));
     }
+}
+
+#[test]
+fn neighbours_are_one_launch_with_all_that_is_theirs() {
+    let chain = |names: &[&str]| Chain::with_enabled(catalogue(), names).expect("effects");
+    let names = ["auto_exposure", "tonemap", "lut", "gaussian", "film_grain", "vignette"];
+    let [plain, fused] = [false, true].map(|is_fused| planned(&chain(&names), is_fused));
+    let labels: Vec<&str> = fused.launches.iter().skip(3).map(Launch::label).collect();
+    let blurs = ["gaussian: rows", "gaussian: columns"];
+    assert_eq!(
+        labels,
+        ["auto_exposure+tonemap+lut", blurs[0], blurs[1], "film_grain+vignette"]
+    );
+    let run = &fused.launches[3];
+    let of = |effect: &str| {
+        plain
+            .launches
+            .iter()
+            .rfind(|launch| launch.of.name == effect)
+            .expect("launched")
+    };
+    let members = ["auto_exposure", "tonemap", "lut"].map(of);
+    assert_eq!(run.parameters, members.map(|member| member.parameters.clone()).concat());
+    let buffers = members.iter().flat_map(|member| member.buffers).flatten();
+    assert!(buffers.eq(run.buffers.into_iter().flatten()));
+    assert_eq!((run.state, run.effect), (members[0].state, members[0].effect));
+    assert!(run.description().pointwise && fused.states == plain.states && fused.tables == plain.tables);
+    // What lay between them needs no image, and each thread makes several texels.
+    let needed = |names: &[&str]| planned(&chain(names), true).scratch.len();
+    assert_eq!((needed(&names[1..3]), needed(&["tonemap", "gaussian"])), (0, 2));
+    let extents = FrameExtents::same([1, 7]);
+    let threads = [1, 7u32.div_ceil(POINTWISE_TEXELS[1])];
+    assert_eq!(fused.threads_of(run, extents), threads);
+    assert_eq!(fused.threads_of(&fused.launches[4], extents), [1, 7]);
+}
+
+#[test]
+fn a_run_has_at_most_four_buffers() {
+    let lut = catalogue().by_name("lut").expect("an effect");
+    let mut effects: Vec<Effect> = catalogue()
+        .effects()
+        .iter()
+        .map(|effect| effect.as_ref().clone())
+        .collect();
+    let names = ["lut", "second", "third", "fourth", "fifth"];
+    effects.extend(names[1..].iter().map(|name| Effect {
+        name: (*name).to_owned(),
+        ..lut.as_ref().clone()
+    }));
+    let all = Arc::new(crate::kernels::Catalogue::new(effects).expect("names are given once"));
+    let plan = planned(&Chain::with_enabled(&all, &names).expect("effects"), true);
+    let fused: Vec<_> = plan.launches.iter().map(|launch| launch.fused).collect();
+    assert_eq!(fused, [Some("lut+second+third+fourth"), None]);
 }
 
 /// Follows what each image holds: every launch must find there what its front matter names.

@@ -10,7 +10,7 @@ use crate::cuda::{Binary as Compiled, CompileError, Diagnostic, Severity, Source
 use crate::kernels::{Binary, Effect, HEADER, compile_options, parse};
 
 /// The name that kernels include the header by.
-const HEADER_NAME: &str = "handover.cuh";
+pub(super) const HEADER_NAME: &str = "handover.cuh";
 
 /// A kernel file is text that somebody writes; anything larger is another file.
 const LARGEST_FILE: u64 = 4 << 20;
@@ -110,21 +110,18 @@ pub fn build(path: &Path, text: &str, capability: (i32, i32)) -> Result<Built, P
     let mut effect = parse_file(path, text)?;
     let checked = Checked::new(&effect);
     let file = path.display().to_string();
-    let folder: Vec<PathBuf> = path.parent().map(Path::to_owned).into_iter().collect();
     // An empty path is the folder where the program runs.
-    let folder = folder.into_iter().map(|folder| {
-        if folder.as_os_str().is_empty() {
-            ".".into()
-        } else {
-            folder
-        }
+    let folder = path.parent().map(|folder| match folder.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => folder.to_owned(),
     });
+    let folder = Vec::from_iter(folder);
     let options: Vec<&str> = compile_options().collect();
     let source = Source {
         name: &file,
         text: &checked.code,
         headers: &[(HEADER_NAME, HEADER)],
-        include_folders: &Vec::from_iter(folder),
+        include_folders: &folder,
         options: &options,
     };
     let compiled = compile_for(&source, capability).map_err(|error| match error {
@@ -146,12 +143,18 @@ pub fn build(path: &Path, text: &str, capability: (i32, i32)) -> Result<Built, P
     if let Some(problem) = entry_problem(&effect, &compiled.ptx) {
         return Err(Problem::new(path, problem));
     }
-    effect.binary = Some(match compiled.binary {
-        Compiled::Cubin(cubin) => Binary::Cubin(cubin.into()),
-        Compiled::Ptx(ptx) => Binary::NewPtx(Arc::from(ptx)),
-    });
+    effect.binary = Some(binary_of(compiled.binary));
+    effect.folder = folder.into_iter().next();
     let (warnings, _) = checked.explain(&compiled.warnings);
     Ok(Built { effect, warnings })
+}
+
+/// Compiled code as effects have it.
+pub(super) fn binary_of(compiled: Compiled) -> Binary {
+    match compiled {
+        Compiled::Cubin(cubin) => Binary::Cubin(cubin.into()),
+        Compiled::Ptx(ptx) => Binary::NewPtx(Arc::from(ptx)),
+    }
 }
 
 #[cfg(test)]

@@ -151,6 +151,56 @@ fn entries_that_are_not_what_the_front_matter_says_are_told() {
     }
 }
 
+/// The good file as a function of a texel.
+fn pointwise() -> String {
+    let start = GOOD.find("extern").expect("there");
+    let function = "HANDOVER_INLINE float4 glow(float4 color, int2 at, const Pass& pass, const EdgeGlowParameters& parameters) {\n    \
+                    return color * parameters.amount;\n}\n\nHANDOVER_POINTWISE(edge_glow, glow, EdgeGlowParameters)\n";
+    format!("{}{function}", &GOOD[..start]).replace("\"output\"\n", "\"output\"\npointwise = true\n")
+}
+
+#[test]
+fn a_function_of_a_texel_becomes_a_kernel_and_what_is_no_such_function_is_told() {
+    if !has_nvrtc() {
+        return;
+    }
+    let built = made(&pointwise()).expect("is good");
+    assert!(
+        built.effect.passes[0].pointwise && built.warnings.is_empty(),
+        "{:?}",
+        built.warnings
+    );
+    assert_eq!(built.effect.folder.as_deref(), Some(Path::new("my")));
+    let said = |from: &str, to: &str| {
+        assert!(pointwise().contains(from), "{from}");
+        made(&pointwise().replacen(from, to, 1))
+            .expect_err("is refused")
+            .to_string()
+    };
+    // The line of the macro, which is the user's.
+    let line = 1 + pointwise()[..pointwise().find("HANDOVER_POINTWISE").expect("there")]
+        .matches('\n')
+        .count();
+    for (from, to) in [
+        ("float4 color, int2 at,", "float4 color,"),
+        ("const EdgeGlowParameters& p", "const NoParameters& p"),
+    ] {
+        let said = said(from, to);
+        let expected = format!(
+            "my/edge_glow.cu:{line}: error: static assertion failed with \"expected float4 glow(float4 color, int2 at, const Pass& pass, \
+             const EdgeGlowParameters& parameters)\""
+        );
+        assert!(said.contains(&expected) && !said.contains("handover.cuh"), "{said}");
+    }
+    // The front matter says so, and the code is a kernel of another kind, of which a thread makes one texel.
+    let message = message("\"output\"\n", "\"output\"\npointwise = true\n");
+    assert!(
+        message.contains("HANDOVER_POINTWISE(edge_glow, FUNCTION, EdgeGlowParameters)"),
+        "{message}"
+    );
+    assert!(said("source = \"input\"\n", "").contains("expected a source and a destination"));
+}
+
 #[test]
 fn a_struct_that_is_not_the_parameters_is_told() {
     if !has_nvrtc() {

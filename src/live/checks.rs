@@ -74,6 +74,18 @@ impl Checked {
         for (number, entry) in entries.into_iter().enumerate() {
             checked.entry(effect, number, entry);
         }
+        // The last, since what is said of an entry is said first.
+        for (number, pass) in effect.passes.iter().filter(|pass| pass.pointwise).enumerate() {
+            let entry = &pass.entry;
+            let code = format!(
+                "namespace handover_checks {{ namespace pointwise_{number} {{ using Made = ::{entry}_pointwise; }} }}"
+            );
+            let meaning = format!(
+                "the front matter says that `{entry}` is pointwise; expected\n  HANDOVER_POINTWISE({entry}, FUNCTION, {})",
+                struct_name(effect)
+            );
+            checked.add(&code, meaning);
+        }
         checked
     }
 

@@ -8,10 +8,10 @@ use egui::epaint::{ClippedPrimitive, Mesh, Primitive, Vertex};
 use super::Atlas;
 
 /// Texels of a tile's side: a workgroup of `overlay.wgsl`.
-const TILE: u32 = 16;
+pub(super) const TILE: u32 = 16;
 
 /// Four words, which the shader loads at a time.
-type Four = [u32; 4];
+pub(super) type Four = [u32; 4];
 
 /// Where the parts of [`DrawList::fours`] begin; shapes are at 0. The push constants of `overlay.wgsl`.
 #[repr(C)]
@@ -32,7 +32,7 @@ pub struct Layout {
 /// A shape begins with its bounds (least x and y, then those just beyond, 16 bits each, in texels and cut at the clip rectangle),
 /// the place of its triangle, and its colour. Most of what egui makes are rectangles of one colour, glyphs above all: these have 0
 /// for the place, and then the texture coordinate at the screen's corner and its change a texel. A triangle's place has its corners,
-/// texture coordinates and colours.
+/// texture coordinates and colours, and one over twice its area.
 #[derive(Debug, Clone)]
 pub struct DrawList {
     /// All of it, by [`DrawList::layout`]. Never empty.
@@ -160,7 +160,7 @@ impl Sorter {
                 bits(a.position, b.position),
                 bits(c.position, c.uv),
                 bits(a.uv, b.uv),
-                [a.color, b.color, c.color, 0],
+                [a.color, b.color, c.color, area.abs().recip().to_bits()],
             ]);
         }
     }

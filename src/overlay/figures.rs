@@ -1,6 +1,6 @@
 //! The numbers that the overlay shows, computed a few times a second.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::stack::{Part, mean_parts};
 use super::timeline::Timeline;
@@ -16,11 +16,11 @@ const TIMELINE_EXTRA: usize = 2;
 /// The most frames of the timeline: more would be too narrow to see anything.
 const TIMELINE_MOST: usize = 6;
 
-/// What an effect's kernels move.
+/// What an effect's kernels, or a launch of several effects, move.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Throughput {
-    /// Catalogue index.
-    pub effect: usize,
+    /// Which.
+    pub part: Part,
     /// The fewest bytes that they must move, by the time they take.
     pub bytes_a_second: f64,
 }
@@ -75,21 +75,27 @@ impl Figures {
 }
 
 fn throughputs<'a>(records: impl Iterator<Item = &'a FrameRecord>) -> Vec<Throughput> {
-    // Bytes and milliseconds, by catalogue index.
-    let mut sums: Vec<(u64, f64)> = Vec::new();
+    // Bytes and milliseconds.
+    let mut sums: BTreeMap<Part, (u64, f64)> = BTreeMap::new();
+    let mut add = |part: Part, bytes: u64, time_ms: f64| {
+        let (all_bytes, all_ms) = sums.entry(part).or_default();
+        *all_bytes += bytes;
+        *all_ms += time_ms;
+    };
     for record in records {
-        let effects = record.kernels_bytes.iter().zip(&record.kernels_ms);
-        sums.resize(sums.len().max(record.kernels_ms.len()), (0, 0.0));
-        for ((bytes, time_ms), (all_bytes, all_ms)) in effects.zip(&mut sums) {
-            *all_bytes += bytes;
-            *all_ms += time_ms.unwrap_or(0.0);
+        let effects = record.kernels_bytes.iter().zip(&record.kernels_ms).enumerate();
+        for (effect, (bytes, time_ms)) in effects {
+            add(Part::Kernel(effect), *bytes, time_ms.unwrap_or(0.0));
+        }
+        for fused in &record.fused {
+            add(Part::Fused(fused.label), fused.bytes, fused.time_ms);
         }
     }
-    let effects = sums.into_iter().enumerate();
-    effects
+    let parts = sums.into_iter();
+    parts
         .filter(|(_, (_, time_ms))| *time_ms > 0.0)
-        .map(|(effect, (bytes, time_ms))| Throughput {
-            effect,
+        .map(|(part, (bytes, time_ms))| Throughput {
+            part,
             bytes_a_second: bytes as f64 / time_ms * 1e3,
         })
         .collect()
@@ -114,7 +120,7 @@ mod tests {
         let found = throughputs(records.iter());
         // 8 MB in 4 ms; what took no time has no throughput.
         let expected = Throughput {
-            effect: 1,
+            part: Part::Kernel(1),
             bytes_a_second: 2e9,
         };
         assert_eq!(found, [expected]);

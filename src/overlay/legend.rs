@@ -41,7 +41,7 @@ pub(super) fn paint(pen: &mut Pen<'_>, facts: &Facts, figures: &Figures) {
         .enumerate()
         .map(|(index, (part, time_ms))| {
             let color = part.color(kernels);
-            kernels += usize::from(matches!(part, Part::Kernel(_)));
+            kernels += usize::from(part.is_kernel());
             Row {
                 number: index + 1,
                 part: *part,
@@ -55,7 +55,7 @@ pub(super) fn paint(pen: &mut Pen<'_>, facts: &Facts, figures: &Figures) {
     pen.y += 5.0;
 
     let top = pen.y;
-    let (kernels, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| matches!(row.part, Part::Kernel(_)));
+    let (kernels, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.part.is_kernel());
     for row in others {
         let line = Rect::from_min_size(pos2(pen.left, pen.y), vec2(PARTS, LINE));
         name_and_time(pen, line, row, &facts.effects);
@@ -104,13 +104,30 @@ fn stack(pen: &Pen<'_>, bar: Rect, rows: &[Row], total_ms: f64) {
     }
 }
 
+/// As many letters as a kernel's row has room for.
+const NAME_LETTERS: usize = 20;
+
+/// The name of a launch of several effects, with the last ones counted where they are too long.
+fn shortened(name: &str) -> String {
+    let parts: Vec<&str> = name.split('+').collect();
+    if parts.len() < 2 || name.len() <= NAME_LETTERS {
+        return name.to_owned();
+    }
+    let short = |count: usize| format!("{} +{}", parts[..count].join("+"), parts.len() - count);
+    let fitting = (1..parts.len())
+        .rev()
+        .map(short)
+        .find(|short| short.len() <= NAME_LETTERS);
+    fitting.unwrap_or_else(|| short(1))
+}
+
 /// Number, name and milliseconds.
 fn name_and_time(pen: &Pen<'_>, line: Rect, row: &Row, effects: &[String]) {
     let swatch = Rect::from_min_size(line.min + vec2(0.0, 1.0), vec2(SWATCH, LINE - 2.0));
     pen.fill(swatch, row.color);
     let color = palette::text_on(row.color);
     pen.text(swatch.center(), Align2::CENTER_CENTER, row.number, color);
-    let name = row.part.name(effects).replace('_', " ");
+    let name = shortened(&row.part.name(effects).replace('_', " "));
     let at = pos2(swatch.right() + 6.0, line.center().y);
     pen.text(at, Align2::LEFT_CENTER, name, palette::TEXT);
     let time = format!("{} ms", ticks::milliseconds(row.time_ms));
@@ -119,13 +136,12 @@ fn name_and_time(pen: &Pen<'_>, line: Rect, row: &Row, effects: &[String]) {
 
 /// A kernel's row: besides, what it moves, and that as a part of what a copy moves.
 fn kernel(pen: &Pen<'_>, line: Rect, row: &Row, facts: &Facts, figures: &Figures) {
-    let Part::Kernel(effect) = row.part else { return };
     let time = Rect::from_min_max(line.min, pos2(line.right() - THROUGHPUT - 78.0, line.bottom()));
     name_and_time(pen, time, row, &facts.effects);
     let found = figures
         .throughputs
         .iter()
-        .find(|throughput| throughput.effect == effect);
+        .find(|throughput| throughput.part == row.part);
     let Some(throughput) = found else { return };
     let at = pos2(line.right() - THROUGHPUT - 6.0, line.center().y);
     let moved = ticks::gigabytes_a_second(throughput.bytes_a_second);
@@ -140,4 +156,22 @@ fn kernel(pen: &Pen<'_>, line: Rect, row: &Row, facts: &Facts, figures: &Figures
     pen.outline(well, palette::GRID);
     let percent = format!("{:.0} %", part * 100.0);
     pen.text(well.center(), Align2::CENTER_CENTER, percent, palette::TEXT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_too_long_end_with_a_count() {
+        for (name, short) in [
+            ("chromatic aberration", "chromatic aberration"),
+            ("a name without parts that is long", "a name without parts that is long"),
+            ("exposure+tonemap", "exposure+tonemap"),
+            ("exposure+tonemap+vignette", "exposure+tonemap +1"),
+            ("aces approximation+film grain+lut", "aces approximation +2"),
+        ] {
+            assert_eq!(shortened(name), short);
+        }
+    }
 }

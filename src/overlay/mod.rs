@@ -5,6 +5,7 @@
 
 mod atlas;
 mod draw_list;
+mod draw_over;
 mod figures;
 mod frame_times;
 mod legend;

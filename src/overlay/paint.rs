@@ -148,6 +148,7 @@ fn clock_text(proof: &ClockProof) -> String {
     let by = match proof.by {
         ProvenBy::Semaphores => "by semaphores",
         ProvenBy::HostClock => "by the host's clock",
+        ProvenBy::OneClock => return "clocks: the device stamps the chain itself".into(),
         ProvenBy::Nothing => "nothing was stamped",
     };
     match proof.relation {

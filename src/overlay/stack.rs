@@ -21,6 +21,8 @@ pub enum Part {
     ToChain,
     /// All launches of an effect, by catalogue index.
     Kernel(usize),
+    /// A launch of several effects, by their names.
+    Fused(&'static str),
     /// The chain, where no kernel of it runs.
     BetweenKernels,
     /// From the chain to the present pass.
@@ -43,12 +45,18 @@ impl Part {
             Self::Scene => "scene",
             Self::ToChain => "hand-over to kernels",
             Self::Kernel(effect) => effects.get(effect).map_or("kernel", String::as_str),
+            Self::Fused(label) => label,
             Self::BetweenKernels => "between kernels",
             Self::ToVulkan => "hand-over to Vulkan",
             Self::HandOvers => "both hand-overs",
             Self::Present => "present",
             Self::Overlay => "overlay",
         }
+    }
+
+    /// It is a kernel of the chain.
+    pub fn is_kernel(self) -> bool {
+        matches!(self, Self::Kernel(_) | Self::Fused(_))
     }
 
     /// Its colour. Kernels that follow one another have different ones, by their place among them.
@@ -58,8 +66,8 @@ impl Part {
             Self::Host => palette::HOST,
             Self::Scene => palette::SKY_BLUE,
             Self::ToChain | Self::ToVulkan | Self::HandOvers => palette::YELLOW,
-            Self::Kernel(_) if place.is_multiple_of(2) => palette::GREEN,
-            Self::Kernel(_) => palette::ORANGE,
+            Self::Kernel(_) | Self::Fused(_) if place.is_multiple_of(2) => palette::GREEN,
+            Self::Kernel(_) | Self::Fused(_) => palette::ORANGE,
             Self::Present => palette::BLUE,
             Self::Overlay => palette::PURPLE,
         }
@@ -94,7 +102,11 @@ pub fn parts_of(record: &FrameRecord) -> Vec<(Part, f64)> {
         };
         // The GPU may begin before the host knows that it has submitted.
         cursor = Cursor(calibration.device_from_host(first.start_ns).min(scene.start_ns));
-        let submitted = end_of(HostWork::SubmitScene).min(scene.start_ns);
+        let submit = match spans.is_one_submission() {
+            true => HostWork::SubmitFrame,
+            false => HostWork::SubmitScene,
+        };
+        let submitted = end_of(submit).min(scene.start_ns);
         let waited = end_of(HostWork::WaitForSlot).min(submitted);
         parts.push((Part::WaitForSlot, cursor.up_to(waited)));
         parts.push((Part::Host, cursor.up_to(submitted)));
@@ -121,27 +133,32 @@ pub fn parts_of(record: &FrameRecord) -> Vec<(Part, f64)> {
 
 /// The effects in the order in which they ran, and what of the chain is left.
 fn push_kernels(parts: &mut Vec<(Part, f64)>, record: &FrameRecord, chain_ms: f64) {
-    let mut order: Vec<usize> = Vec::new();
-    for effect in record.spans.kernels.iter().map(|span| span.effect) {
-        if !order.contains(&effect) {
-            order.push(effect);
+    let mut order: Vec<Part> = Vec::new();
+    for span in &record.spans.kernels {
+        let part = span.fused.map_or(Part::Kernel(span.effect), Part::Fused);
+        if !order.contains(&part) {
+            order.push(part);
         }
     }
     if order.is_empty() {
-        order.extend((0..record.kernels_ms.len()).filter(|effect| record.kernels_ms[*effect].is_some()));
+        let has_run = |effect: &usize| record.kernels_ms[*effect].is_some();
+        order.extend((0..record.kernels_ms.len()).filter(has_run).map(Part::Kernel));
+        order.extend(record.fused.iter().map(|fused| Part::Fused(fused.label)));
     }
     let mut left_ms = chain_ms;
-    for effect in order {
+    for part in order {
+        let time_ms = match part {
+            Part::Fused(label) => {
+                let fused = record.fused.iter().find(|fused| fused.label == label);
+                fused.map(|fused| fused.time_ms)
+            }
+            Part::Kernel(effect) => record.kernels_ms.get(effect).copied().flatten(),
+            _ => None,
+        };
         // Events and stamps are different clocks: together the kernels may seem to take a little longer than their chain.
-        let time_ms = record
-            .kernels_ms
-            .get(effect)
-            .copied()
-            .flatten()
-            .unwrap_or(0.0)
-            .min(left_ms);
+        let time_ms = time_ms.unwrap_or(0.0).min(left_ms);
         left_ms -= time_ms;
-        parts.push((Part::Kernel(effect), time_ms));
+        parts.push((part, time_ms));
     }
     parts.push((Part::BetweenKernels, left_ms));
 }
@@ -191,6 +208,7 @@ mod tests {
         let kernel = |effect, from: u64, to: u64| KernelSpan {
             effect,
             pass: 0,
+            fused: None,
             interval: Interval::new(from * MS, to * MS),
             bytes: 0,
         };
@@ -243,6 +261,28 @@ mod tests {
             assert!((time_ms - expected_ms).abs() < 1e-9, "{part:?}: {time_ms}");
         }
         assert!((sum(&parts) - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_launch_of_several_effects_is_a_part_of_its_own() {
+        let mut fused = frame();
+        fused.kernels_ms = vec![None, None, Some(5.0)];
+        fused.spans.kernels[1].fused = Some("exposure+tonemap");
+        fused.fused = vec![crate::timing::FusedTime {
+            label: "exposure+tonemap",
+            time_ms: 2.0,
+            bytes: 16,
+        }];
+        let kernels = |record: &FrameRecord| {
+            let parts = parts_of(record).into_iter();
+            parts.filter(|(part, _)| part.is_kernel()).collect::<Vec<_>>()
+        };
+        let expected = [(Part::Kernel(2), 5.0), (Part::Fused("exposure+tonemap"), 2.0)];
+        assert_eq!(kernels(&fused), expected);
+        assert!((sum(&parts_of(&fused)) - 20.0).abs() < 1e-9);
+        // The order is not known where the clocks are not related.
+        fused.spans.kernels.clear();
+        assert_eq!(kernels(&fused), expected);
     }
 
     #[test]

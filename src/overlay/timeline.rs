@@ -97,8 +97,10 @@ impl Timeline {
                 })
             };
             let [scene, chain, present] = parts;
-            arrows.extend(arrow(Signal::Rendered, scene, chain));
-            arrows.extend(arrow(Signal::Processed, chain, present));
+            if !spans.is_one_submission() {
+                arrows.extend(arrow(Signal::Rendered, scene, chain));
+                arrows.extend(arrow(Signal::Processed, chain, present));
+            }
             let Some(calibration) = spans.calibration else { continue };
             for (work, interval) in &spans.host {
                 let on_device = Interval::new(

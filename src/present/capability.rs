@@ -44,15 +44,23 @@ pub fn can_present(surface: &Surface, physical: &PhysicalDevice, family: u32) ->
     })
 }
 
+/// The format of the screen image: a swapchain of another one takes a blit.
+pub(super) const COPIED_FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
+
 /// The format of the swapchain among those on offer.
 pub(super) fn choose_format(offered: &[vk::SurfaceFormatKHR]) -> Option<vk::SurfaceFormatKHR> {
-    FORMATS.into_iter().find_map(|format| {
-        let srgb = vk::ColorSpaceKHR::SRGB_NONLINEAR;
-        offered
-            .iter()
-            .copied()
-            .find(|offer| offer.format == format && offer.color_space == srgb)
-    })
+    FORMATS.into_iter().find_map(|format| of_format(offered, format))
+}
+
+/// The one among those on offer that frames can be copied to as they are.
+pub(super) fn copied_format(offered: &[vk::SurfaceFormatKHR]) -> Option<vk::SurfaceFormatKHR> {
+    of_format(offered, COPIED_FORMAT)
+}
+
+fn of_format(offered: &[vk::SurfaceFormatKHR], format: vk::Format) -> Option<vk::SurfaceFormatKHR> {
+    let srgb = vk::ColorSpaceKHR::SRGB_NONLINEAR;
+    let mut offered = offered.iter().copied();
+    offered.find(|offer| offer.format == format && offer.color_space == srgb)
 }
 
 /// NVIDIA's driver talks to an X server through the GLX extension's NVIDIA part, and dereferences a null pointer in the

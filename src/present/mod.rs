@@ -5,6 +5,7 @@ mod display;
 mod offscreen;
 mod overlay_pass;
 mod pass;
+mod screen;
 mod software;
 mod swapchain;
 mod vsync;
@@ -18,6 +19,7 @@ pub use display::{Display, DisplayServer, find_display};
 pub use offscreen::Offscreen;
 pub use overlay_pass::OverlayPass;
 pub use pass::PresentPass;
+pub use screen::Screen;
 pub use software::Software;
 pub use swapchain::Swapchain;
 pub use vsync::VSync;
@@ -85,9 +87,18 @@ pub trait Presenter {
     /// A lost device or surface.
     fn acquire(&mut self, slot: usize) -> Result<Acquired, Error>;
 
-    /// Records how the slot's screen image gets to `target`. The present pass has just written it: GENERAL, compute.
-    /// It is left in TRANSFER_SRC_OPTIMAL, readable by transfers, so that what else wants a copy can follow.
-    fn record(&mut self, commands: vk::CommandBuffer, slot: usize, target: u32, screen: &vulkan::Image);
+    /// Whether from its next rebuild on it can do with copies alone, and present from queues of the family: one that only transfers
+    /// will do then.
+    ///
+    /// # Errors
+    /// The reason why not, as the end of a sentence: `frames are presented by another queue: …`.
+    fn copies_on(&mut self, _family: u32) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Records how the slot's screen image gets to `target`. It stays in TRANSFER_SRC_OPTIMAL, so that what else wants a copy can
+    /// follow.
+    fn record(&mut self, commands: vk::CommandBuffer, slot: usize, target: u32, screen: Screen);
 
     /// What the present submission must wait for beside `processed`: the swapchain's acquire.
     fn wait(&self, slot: usize) -> Option<vk::SemaphoreSubmitInfo<'static>>;

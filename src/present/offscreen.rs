@@ -1,27 +1,20 @@
 //! The presenter that shows nothing: frames are counted, measured and written without a window.
 
-use std::sync::Arc;
-
 use ash::vk;
 
-use super::{Acquired, Error, Presented, Presenter};
-use crate::vulkan::barrier::Barriers;
-use crate::vulkan::{self, Device, Queue};
+use super::{Acquired, Error, Presented, Presenter, Screen};
+use crate::vulkan::Queue;
 
 /// Presents nowhere.
 pub struct Offscreen {
     /// Of frames; it changes only by a rebuild, since there is no window that could change it.
     extent: vk::Extent2D,
-    device: Arc<Device>,
 }
 
 impl Offscreen {
     /// Frames will have the given extent.
-    pub fn new(device: &Arc<Device>, extent: vk::Extent2D) -> Self {
-        Self {
-            extent,
-            device: Arc::clone(device),
-        }
+    pub fn new(extent: vk::Extent2D) -> Self {
+        Self { extent }
     }
 }
 
@@ -46,11 +39,7 @@ impl Presenter for Offscreen {
         Ok(Acquired::Image(0))
     }
 
-    fn record(&mut self, commands: vk::CommandBuffer, _slot: usize, _target: u32, screen: &vulkan::Image) {
-        Barriers::new()
-            .screen_to_transfer(screen.raw)
-            .record(&self.device, commands);
-    }
+    fn record(&mut self, _commands: vk::CommandBuffer, _slot: usize, _target: u32, _screen: Screen) {}
 
     fn wait(&self, _slot: usize) -> Option<vk::SemaphoreSubmitInfo<'static>> {
         None

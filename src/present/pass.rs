@@ -4,31 +4,36 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use crate::kernels::SrgbTable;
 use crate::shaders;
 use crate::vulkan::barrier::Barriers;
 use crate::vulkan::{
-    ComputePipeline, DescriptorSets, Device, Error, Image, ImageDescription, PipelineLayout, ShaderModule,
+    Buffer, ComputePipeline, DescriptorSets, Device, Error, Image, ImageDescription, PipelineLayout, Queue,
+    ShaderModule,
 };
 
 /// The pipeline, and a screen image a slot.
 pub struct PresentPass {
     screens: Vec<Image>,
     sets: Option<DescriptorSets>,
+    /// The bytes of halves.
+    table: Buffer,
     pipeline: ComputePipeline,
     layout: PipelineLayout,
     device: Arc<Device>,
 }
 
 impl PresentPass {
-    /// Creates the pipeline; [`PresentPass::retarget`] gives it images.
+    /// Creates the pipeline for a queue; [`PresentPass::retarget`] gives it images.
     ///
     /// # Errors
-    /// A failed call.
-    pub fn new(device: &Arc<Device>) -> Result<Self, Error> {
+    /// No memory, or a failed call.
+    pub fn new(device: &Arc<Device>, queue: Queue) -> Result<Self, Error> {
         let compute = vk::ShaderStageFlags::COMPUTE;
         let bindings = [
             (vk::DescriptorType::SAMPLED_IMAGE, compute),
             (vk::DescriptorType::STORAGE_IMAGE, compute),
+            (vk::DescriptorType::STORAGE_BUFFER, compute),
         ];
         let layout = PipelineLayout::new(device, &bindings, compute, 0, "present pass")?;
         let module = ShaderModule::new(device, "present.wgsl", shaders::PRESENT)?;
@@ -36,6 +41,13 @@ impl PresentPass {
         Ok(Self {
             screens: Vec::new(),
             sets: None,
+            table: Buffer::with_data_on(
+                device,
+                queue,
+                SrgbTable::get().bytes(),
+                vk::BufferUsageFlags::STORAGE_BUFFER,
+                "bytes of halves",
+            )?,
             pipeline,
             layout,
             device: Arc::clone(device),
@@ -58,6 +70,7 @@ impl PresentPass {
             let screen = Image::new(&self.device, description, &format!("screen of slot {slot}"))?;
             sets.write_image(slot, 0, *view, vk::ImageLayout::GENERAL, vk::Sampler::null());
             sets.write_image(slot, 1, screen.view, vk::ImageLayout::GENERAL, vk::Sampler::null());
+            sets.write_buffer(slot, 2, self.table.raw);
             self.screens.push(screen);
         }
         self.sets = Some(sets);

@@ -7,8 +7,8 @@ use ash::vk;
 use rayon::prelude::*;
 use winit::window::Window;
 
-use super::{Acquired, Error, Presented, Presenter};
-use crate::vulkan::barrier::{self, Barriers};
+use super::{Acquired, Error, Presented, Presenter, Screen};
+use crate::vulkan::barrier;
 use crate::vulkan::{self, Buffer, BufferMemory, Device, Queue};
 
 /// What one slot's frame is read back to.
@@ -76,13 +76,11 @@ impl Presenter for Software {
         Ok(if empty { Acquired::NotReady } else { Acquired::Image(0) })
     }
 
-    fn record(&mut self, commands: vk::CommandBuffer, slot: usize, _target: u32, screen: &vulkan::Image) {
+    fn record(&mut self, commands: vk::CommandBuffer, slot: usize, _target: u32, screen: Screen) {
         let read_back = &mut self.slots[slot];
-        Barriers::new()
-            .screen_to_transfer(screen.raw)
-            .record(&self.device, commands);
-        vulkan::transfer::copy_to_buffer(&self.device, commands, screen, &read_back.pixels);
-        barrier::transfer_to_host(&self.device, commands);
+        let Screen { image, extent } = screen;
+        vulkan::transfer::image_to_buffer(&self.device, commands, image, extent, read_back.pixels.raw);
+        barrier::copies_to_host(&self.device, commands);
         read_back.pending = true;
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ash::vk;
 
-use super::capability::choose_format;
-use super::{Acquired, Error, Presented, Presenter, VSync};
+use super::capability::{COPIED_FORMAT, choose_format, copied_format};
+use super::{Acquired, Error, Presented, Presenter, Screen, VSync};
 use crate::vulkan::barrier::{self, Barriers};
 use crate::vulkan::{
     self, BinarySemaphore, Device, Queue, Surface, SwapchainAcquire, SwapchainDescription, SwapchainPresent,
@@ -35,6 +35,8 @@ pub struct Swapchain {
     suboptimal: bool,
     /// A swapchain just made for this extent was suboptimal too, as some drivers' always are: rebuilding does not help.
     tolerates_suboptimal: bool,
+    /// Frames reach its images by plain copies: these then have the screen image's format.
+    copies: bool,
     vsync: VSync,
     surface: Arc<Surface>,
     device: Arc<Device>,
@@ -60,6 +62,7 @@ impl Swapchain {
             extent: vk::Extent2D::default(),
             suboptimal: false,
             tolerates_suboptimal: false,
+            copies: false,
             vsync,
             surface: Arc::new(surface),
             device: Arc::clone(device),
@@ -76,7 +79,13 @@ impl Swapchain {
         if extent.width == 0 || extent.height == 0 {
             return Ok(None);
         }
-        let format = choose_format(&self.surface.formats(physical)?).ok_or_else(|| Error::Window {
+        let offered = self.surface.formats(physical)?;
+        let chosen = if self.copies {
+            copied_format(&offered)
+        } else {
+            choose_format(&offered)
+        };
+        let format = chosen.ok_or_else(|| Error::Window {
             what: "choose a format for the window",
             reason: format!("{} offers no 8-bit UNORM format", physical.name),
         })?;
@@ -166,14 +175,38 @@ impl Presenter for Swapchain {
         })
     }
 
-    fn record(&mut self, commands: vk::CommandBuffer, _slot: usize, target: u32, screen: &vulkan::Image) {
+    fn copies_on(&mut self, family: u32) -> Result<(), String> {
+        let physical = &self.device.physical;
+        if !self.surface.supports(physical, family) {
+            return Err(format!(
+                "{} does not present from its queue family {family}",
+                physical.name
+            ));
+        }
+        let offered = self.surface.formats(physical).map_err(|error| error.to_string())?;
+        if copied_format(&offered).is_none() {
+            return Err(format!(
+                "{} presents no {COPIED_FORMAT:?}, and any other format takes a blit",
+                physical.name
+            ));
+        }
+        self.copies = true;
+        Ok(())
+    }
+
+    fn record(&mut self, commands: vk::CommandBuffer, _slot: usize, target: u32, screen: Screen) {
         let Some(swapchain) = &self.swapchain else { return };
-        let image = swapchain.images[target as usize];
+        let (image, extent) = (swapchain.images[target as usize], swapchain.description.extent);
         Barriers::new()
-            .screen_to_transfer(screen.raw)
             .swapchain_to_transfer(image)
             .record(&self.device, commands);
-        vulkan::transfer::blit(&self.device, commands, screen, image, swapchain.description.extent);
+        if self.copies {
+            // The screen image has the swapchain's extent: both are made anew together.
+            vulkan::transfer::copy_image(&self.device, commands, screen.image, image, extent);
+        } else {
+            let source = (screen.image, screen.extent);
+            vulkan::transfer::blit(&self.device, commands, source, (image, extent));
+        }
         Barriers::new().to_present(image).record(&self.device, commands);
     }
 

@@ -14,17 +14,22 @@ use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_
 use crate::kernels::{FrameExtents, Image, Plan};
 use crate::scene::Target;
 use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
-use crate::vulkan::Device;
 use crate::vulkan::barrier::Barriers;
+use crate::vulkan::ownership::acquire_from_external;
+use crate::vulkan::{COLOR, Device};
 
-use super::cuda_chain::{CudaChain, FrameViews, Loaded, image_of};
+use super::cuda_chain::{CudaChain, Loaded, image_of};
 use super::cuda_kernels::KernelLoader;
+use super::cuda_screen::CudaScreens;
+use super::launch_pass::FrameViews;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
     slots: Vec<Slot>,
     chain: CudaChain,
+    /// Where chains end in screen images.
+    screens: Option<CudaScreens>,
     stamps: Option<Stamps>,
     /// Gone only after a chain without end.
     semaphores: Option<Semaphores>,
@@ -52,12 +57,14 @@ struct Slot {
     images: Vec<SharedImage>,
     /// One before the first launch, one after each.
     events: Vec<Event>,
-    /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
-    launches: Vec<(usize, usize, u64)>,
+    /// What the slot's frame launched, with times still to be filled in. Empty where kernels are not timed.
+    launches: Vec<KernelTime>,
     /// What they run.
     loaded: Option<Loaded>,
     /// The slot's frame has stamps.
     is_stamped: bool,
+    /// And one where its overlay began.
+    has_overlay: bool,
 }
 
 impl CudaProcessor {
@@ -85,6 +92,7 @@ impl CudaProcessor {
         Ok(Self {
             slots: Vec::new(),
             chain: CudaChain::new(&context, &stream, false),
+            screens: None,
             stamps: None,
             semaphores: Some(Semaphores {
                 rendered: SharedTimeline::import(device, &context, &timelines.rendered)?,
@@ -137,8 +145,8 @@ impl CudaProcessor {
     }
 }
 
-/// Stamps of a slot: chain start, chain end.
-const STAMPS: usize = 2;
+/// Stamps of a slot: chain start, chain end, overlay start.
+const STAMPS: usize = 3;
 
 impl Processor for CudaProcessor {
     fn name(&self) -> &'static str {
@@ -170,7 +178,16 @@ impl Processor for CudaProcessor {
         // The old images go first, so that old and new are never in memory together.
         self.slots.clear();
         self.chain.clear();
+        if let Some(screens) = &mut self.screens {
+            screens.clear();
+        }
         self.extents = extents;
+        self.stamps = None;
+        if slots == 0 {
+            // It steps back: what it runs next may be of other effects.
+            self.chain.loader().forget_all();
+            return Ok(Vec::new());
+        }
         self.stamps = Some(Stamps::new(&self.stamp_kernel, slots * STAMPS)?);
         let mut targets = Vec::with_capacity(slots);
         for slot in 0..slots {
@@ -193,19 +210,40 @@ impl Processor for CudaProcessor {
                 launches: Vec::new(),
                 loaded: None,
                 is_stamped: false,
+                has_overlay: false,
             });
+        }
+        if let Some(screens) = &mut self.screens {
+            screens.retarget(&self.device, extents.display, slots)?;
         }
         Ok(targets)
     }
 
     fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], family: u32, _plan: &Plan) {
-        written
-            .iter()
-            .fold(Barriers::new(), |barriers, target| {
-                barriers.release_to_external(target.image, family)
-            })
-            .discard_to_external(self.slots[slot].images[PROCESSED].vulkan.raw)
+        let released = written.iter().fold(Barriers::new(), |barriers, target| {
+            barriers.release_to_external(target.image, family)
+        });
+        let outputs = [Some(self.slots[slot].images[PROCESSED].vulkan.raw), self.screen(slot)];
+        outputs
+            .into_iter()
+            .flatten()
+            .fold(released, Barriers::discard_to_external)
             .record(&self.device, commands);
+    }
+
+    fn end_in_screen(&mut self) -> Result<(), Error> {
+        self.screens = Some(CudaScreens::new(&self.context)?);
+        Ok(())
+    }
+
+    fn screen(&self, slot: usize) -> Option<vk::Image> {
+        self.screens.as_ref().map(|screens| screens.image(slot))
+    }
+
+    fn record_acquire_screen(&self, commands: vk::CommandBuffer, slot: usize, family: u32) {
+        if let Some(image) = self.screen(slot) {
+            acquire_from_external(&self.device, commands, family, &[(image, COLOR)], &[]);
+        }
     }
 
     fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32) {
@@ -241,13 +279,25 @@ impl Processor for CudaProcessor {
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extents);
                 let launches = &mut self.slots[job.slot].launches;
-                launches.push((item.effect, item.pass, bytes));
+                launches.push(KernelTime {
+                    effect: item.effect,
+                    pass: item.pass,
+                    fused: item.fused,
+                    since_start_ns: [0.0; 2],
+                    bytes,
+                });
                 let count = launches.len();
                 self.record_event(job.slot, count)?;
             }
         }
-        drop(chain);
         self.chain.end_frame();
+        if let Some(screens) = &mut self.screens {
+            let stamps = self.stamps.as_mut().filter(|_| is_stamped);
+            let stamps = stamps.map(|stamps| (stamps, stamp + 2));
+            let slot = &mut self.slots[job.slot];
+            slot.has_overlay = screens.enqueue(&self.stream, &job, views.processed, stamps)?;
+        }
+        drop(chain);
         if is_stamped {
             self.stamp(stamp + 1)?;
         }
@@ -263,20 +313,19 @@ impl Processor for CudaProcessor {
             events,
             launches,
             is_stamped,
+            has_overlay,
             ..
         } = &self.slots[slot];
         // Each event is timed from the one before: a float of milliseconds since the chain's start would lose ticks of a long
         // chain.
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
         let mut since_start_ns = 0.0;
-        let kernels = launches.iter().zip(spans).map_while(|(&(effect, pass, bytes), span)| {
+        let kernels = launches.iter().zip(spans).map_while(|(launch, span)| {
             let from = since_start_ns;
             since_start_ns += span? * 1e6;
             Some(KernelTime {
-                effect,
-                pass,
                 since_start_ns: [from, since_start_ns],
-                bytes,
+                ..*launch
             })
         });
         let kernels = kernels.collect();
@@ -285,11 +334,16 @@ impl Processor for CudaProcessor {
             stamps.and_then(|stamps| stamps.read(slot * STAMPS + index))
         };
         let stamps = stamp(0).zip(stamp(1));
-        let on_device = |(start, end)| Some((self.clock.relation.convert(start)?, self.clock.relation.convert(end)?));
+        let overlay = if *has_overlay { stamp(2).zip(stamp(1)) } else { None };
+        let relation = &self.clock.relation;
+        let on_device = |(start, end)| Some(Interval::new(relation.convert(start)?, relation.convert(end)?));
+        let milliseconds = |(start, end): (u64, u64)| end.wrapping_sub(start) as f64 * 1e-6;
         ChainTimes {
-            interval: stamps.and_then(on_device).map(|(start, end)| Interval::new(start, end)),
-            chain_ms: stamps.map(|(start, end)| end.wrapping_sub(start) as f64 * 1e-6),
+            interval: stamps.and_then(on_device),
+            chain_ms: stamps.map(milliseconds),
             kernels,
+            overlay: overlay.and_then(on_device),
+            overlay_ms: overlay.map(milliseconds),
         }
     }
 
@@ -341,6 +395,7 @@ impl Drop for CudaProcessor {
             tracing::warn!("a kernel does not end: its memory is left to the driver");
             std::mem::forget(std::mem::take(&mut self.slots));
             self.chain.abandon();
+            std::mem::forget(self.screens.take());
             std::mem::forget(self.stamps.take());
             std::mem::forget(self.semaphores.take());
             std::mem::forget((Arc::clone(&self.stream), Arc::clone(&self.context)));

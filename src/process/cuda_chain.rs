@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use crate::cuda::{ArrayFormat, CudaBuffer, CudaContext, CudaImage, CudaStream, Fft, ImageViews, find_cufft};
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{
-    Buffer, BufferId, ChainMemory, FrameExtents, Image, ImageId, Launch, Memory, Pass, Plan, Table, TexelFormat,
-    Transform,
+    Buffer, BufferId, ChainMemory, FrameExtents, Image, Launch, Memory, Pass, Plan, Table, TexelFormat, Transform,
 };
 
 use super::Error;
 use super::cuda_kernels::{KernelLoader, LoadedEffect};
+use super::launch_pass::{FrameViews, pass_of};
 
 /// Runs plans, one frame after the other on one stream.
 pub(super) struct CudaChain {
@@ -41,14 +41,6 @@ pub(super) struct LoadedPlan {
     effects: Vec<Arc<LoadedEffect>>,
     /// In the order of [`Plan::tables`], each with its id.
     tables: Vec<(u64, Arc<CudaBuffer>)>,
-}
-
-/// The images of a frame as kernels see them. Guides that the scene does not write are zero.
-pub(super) struct FrameViews {
-    pub color: Image,
-    pub processed: Image,
-    /// Depth, normal, albedo, motion.
-    pub guides: [Image; 4],
 }
 
 /// Allocates in a context.
@@ -212,46 +204,22 @@ impl CudaChain {
     }
 
     fn pass(&self, item: &Launch, views: &FrameViews, frame: &FrameParameters) -> Pass {
-        let image = |id: Option<ImageId>| match id {
-            None => Image::default(),
-            Some(ImageId::Color) => views.color,
-            Some(ImageId::Processed) => views.processed,
-            Some(own) => self
-                .memory
-                .image(own)
-                .map_or_else(Image::default, |image| image_of(&image.views, image.extent)),
+        let image = |own| {
+            let image = self.memory.image(own);
+            image.map(|image| image_of(&image.views, image.extent))
         };
-        let buffer = |id: Option<BufferId>| {
-            let buffer = id.and_then(|id| match id {
+        let buffer = |id| {
+            let buffer = match id {
                 BufferId::Table(index) => self.loaded.tables.get(index).map(|(_, buffer)| buffer.as_ref()),
                 own => self.memory.buffer(own),
-            });
-            buffer.map_or_else(Buffer::default, |buffer| Buffer {
+            };
+            buffer.map(|buffer| Buffer {
                 bytes: buffer.address(),
                 size: buffer.bytes(),
             })
         };
-        let [source, second, third] = item.sources.map(image);
-        let [depth, normal, albedo, motion] = views.guides;
-        Pass {
-            source,
-            second,
-            third,
-            destination: image(item.destination),
-            depth,
-            normal,
-            albedo,
-            motion,
-            buffers: item.buffers.map(buffer),
-            pointer: frame.pointer,
-            previous_pointer: frame.previous_pointer,
-            jitter: frame.jitter,
-            frame: frame.frame,
-            time: frame.time,
-            time_delta: frame.time_delta,
-            kept_frames: item.state.map_or(0, |state| self.memory.frames(state)),
-            index: item.description().index,
-        }
+        let kept_frames = item.state.map_or(0, |state| self.memory.frames(state));
+        pass_of(item, views, frame, kept_frames, image, buffer)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kernels of effects, loaded into a CUDA context.
+//! The kernels of effects, loaded into a CUDA context, or linked in it and loaded into a Vulkan device.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::cuda::{CudaContext, CudaStream, Function, Module, launch};
-use crate::kernels::{Binary, Effect, EffectId, Pass};
+use crate::kernels::{Binary, Effect, EffectId, Pass, PassDescription};
+use crate::vulkan::{Device, QueueFunction};
 
 use super::Error;
+use super::in_queue::link_module;
 
 /// Loads effects once each, from any thread: what a frame needs was best loaded before by another.
 pub struct KernelLoader {
@@ -18,24 +20,37 @@ pub struct KernelLoader {
     /// The thread that loads what frames may need later.
     behind: Mutex<Option<JoinHandle<()>>>,
     is_stopping: AtomicBool,
+    /// In whose queues the kernels run; `None`: on streams of the context.
+    device: Option<Arc<Device>>,
     context: Arc<CudaContext>,
 }
 
-/// The functions of an effect's passes. Kept as long as a frame may run them.
-pub struct LoadedEffect {
-    /// By pass; none of those that run no kernel.
-    functions: Vec<Option<Function>>,
+/// The functions of an effect's passes, by pass; none of those that run no kernel. Kept as long as a frame may run them.
+pub enum LoadedEffect {
+    /// For streams.
+    Cuda(Vec<Option<Function>>),
+    /// For queues.
+    InQueue(Vec<Option<QueueFunction>>),
 }
 
 impl KernelLoader {
-    /// Nothing is loaded yet.
+    /// Loads into the context. Nothing is loaded yet.
     pub(super) fn new(context: &Arc<CudaContext>) -> Self {
         Self {
             loaded: Mutex::default(),
             loading: Mutex::default(),
             behind: Mutex::default(),
             is_stopping: AtomicBool::new(false),
+            device: None,
             context: Arc::clone(context),
+        }
+    }
+
+    /// Loads into the device, and links in the context, which is of the same GPU.
+    pub(super) fn in_queue(context: &Arc<CudaContext>, device: &Arc<Device>) -> Self {
+        Self {
+            device: Some(Arc::clone(device)),
+            ..Self::new(context)
         }
     }
 
@@ -52,27 +67,27 @@ impl KernelLoader {
         if let Some(loaded) = self.find(effect.id) {
             return Ok(loaded);
         }
-        let module = match &effect.binary {
-            Some(Binary::Ptx(ptx)) => Module::load(&self.context, ptx, &effect.name)?,
-            Some(Binary::NewPtx(ptx)) => Module::load(&self.context, ptx, &effect.name)?,
-            Some(Binary::Cubin(cubin)) => Module::load_cubin(&self.context, cubin, &effect.name)?,
-            None => {
-                return Err(Error::Effect {
-                    effect: effect.name.clone(),
-                    reason: "is not compiled".into(),
-                });
+        let loaded = Arc::new(match &self.device {
+            Some(device) => {
+                let module = link_module(&self.context, device, effect)?;
+                LoadedEffect::InQueue(by_pass(effect, |pass| Ok(module.function(&pass.entry)?))?)
             }
-        };
-        let functions = effect.passes.iter().map(|pass| match pass.transform {
-            Some(_) => Ok(None),
-            None => module.function(&pass.entry).map(Some),
-        });
-        let loaded = Arc::new(LoadedEffect {
-            functions: functions.collect::<Result<_, _>>()?,
+            None => {
+                let module = self.load_module(effect)?;
+                LoadedEffect::Cuda(by_pass(effect, |pass| Ok(module.function(&pass.entry)?))?)
+            }
         });
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(effect.id, Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    fn load_module(&self, effect: &Effect) -> Result<Arc<Module>, Error> {
+        Ok(match effect.binary.as_ref().ok_or_else(|| not_compiled(effect))? {
+            Binary::Ptx(ptx) => Module::load(&self.context, ptx, &effect.name)?,
+            Binary::NewPtx(ptx) => Module::load(&self.context, ptx, &effect.name)?,
+            Binary::Cubin(cubin) => Module::load_cubin(&self.context, cubin, &effect.name)?,
+        })
     }
 
     /// How many effects are loaded.
@@ -122,6 +137,11 @@ impl KernelLoader {
             .remove(&effect);
     }
 
+    /// Unloads all, as soon as no frame runs them.
+    pub(super) fn forget_all(&self) {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Unloads everything, or leaves it to the driver where a kernel does not end.
     pub(super) fn abandon(&self) {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +154,35 @@ impl KernelLoader {
     }
 }
 
+/// The functions of the passes that run kernels.
+fn by_pass<F>(
+    effect: &Effect,
+    mut function: impl FnMut(&PassDescription) -> Result<F, Error>,
+) -> Result<Vec<Option<F>>, Error> {
+    let functions = effect.passes.iter().map(|pass| match pass.transform {
+        Some(_) => Ok(None),
+        None => function(pass).map(Some),
+    });
+    functions.collect()
+}
+
+/// Nothing of it can be loaded.
+pub(super) fn not_compiled(effect: &Effect) -> Error {
+    Error::Effect {
+        effect: effect.name.clone(),
+        reason: "is not compiled".into(),
+    }
+}
+
 impl LoadedEffect {
+    /// The function of a pass, for queues.
+    pub(super) fn queue_function(&self, pass: usize) -> Option<&QueueFunction> {
+        match self {
+            Self::InQueue(functions) => functions[pass].as_ref(),
+            Self::Cuda(_) => None,
+        }
+    }
+
     /// Enqueues one pass over a grid that covers `threads`.
     ///
     /// # Errors
@@ -148,7 +196,10 @@ impl LoadedEffect {
         arguments: (&Pass, &[u8]),
     ) -> Result<(), Error> {
         let (pass, parameters) = arguments;
-        let Some(function) = &self.functions[index] else {
+        let Self::Cuda(functions) = self else {
+            return Ok(());
+        };
+        let Some(function) = &functions[index] else {
             return Ok(());
         };
         let arguments = [bytemuck::bytes_of(pass), parameters];

@@ -10,15 +10,16 @@ use ash::vk;
 
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::reference::{self, HostImages, HostScratch, MappedImage};
-use crate::kernels::{FrameExtents, Guide, Launch, Plan};
+use crate::kernels::{FrameExtents, Launch, Plan};
 use crate::scene::Target;
 use crate::timing::clock::Round;
 use crate::timing::{ClockProof, GpuWork, Interval, ProvenBy, ToolRange};
 use crate::vulkan::barrier::{Barriers, host_to_transfer, transfer_to_host};
 use crate::vulkan::transfer::{copy_from_buffer, copy_to_buffer};
-use crate::vulkan::{self, Buffer, BufferMemory, Calibration, Device, Image, ImageDescription, TimelineWait, host_ns};
+use crate::vulkan::{self, Device, Image, ImageDescription, TimelineWait, host_ns};
 
-use super::host_texels::Texels;
+use super::host_screen::{HostScreen, ScreenTexels};
+use super::host_texels::{TEXEL_BYTES, Texels};
 use super::{
     ChainTimes, Error, Job, KernelLoader, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of,
 };
@@ -28,6 +29,8 @@ pub struct HostProcessor {
     worker: Worker,
     slots: Vec<Slot>,
     extents: FrameExtents,
+    /// Chains end in screen images.
+    ends_in_screen: bool,
     clock: ClockProof,
     device: Arc<Device>,
 }
@@ -36,12 +39,15 @@ pub struct HostProcessor {
 struct Slot {
     images: Vec<Image>,
     texels: Arc<Texels>,
+    /// Where chains end in it.
+    screen: Option<HostScreen>,
 }
 
 /// What is sent to the thread.
 struct Work {
     job: Job,
     texels: Arc<Texels>,
+    screen: Option<Arc<ScreenTexels>>,
     extents: FrameExtents,
 }
 
@@ -91,6 +97,7 @@ impl HostProcessor {
             },
             slots: Vec::new(),
             extents: FrameExtents::same([0; 2]),
+            ends_in_screen: false,
             clock: clock_of_host(device)?,
             device: Arc::clone(device),
         })
@@ -126,7 +133,6 @@ impl Processor for HostProcessor {
         self.slots.clear();
         self.extents = extents;
         *lock(&self.worker.shared.times) = vec![ChainTimes::default(); slots];
-        let texels = |[width, height]: [u32; 2]| u64::from(width) * u64::from(height);
         for slot in 0..slots {
             let images = SLOT_IMAGES.iter().enumerate().map(|(place, (name, format, usage))| {
                 let format = format.vulkan();
@@ -137,37 +143,14 @@ impl Processor for HostProcessor {
                 };
                 Image::new(&self.device, description, &format!("{name} of slot {slot}"))
             });
-            let buffer = |name: &str, bytes: u64, usage, memory| {
-                Buffer::new(
-                    &self.device,
-                    bytes,
-                    usage,
-                    memory,
-                    &format!("{name} texels of slot {slot}"),
-                )
-            };
-            let read_back = |name: &str, texel_bytes| {
-                buffer(
-                    name,
-                    texels(extents.scene) * texel_bytes,
-                    vk::BufferUsageFlags::TRANSFER_DST,
-                    BufferMemory::ReadBack,
-                )
-            };
-            let guides = Guide::ALL.map(|guide| read_back(&format!("{guide:?}"), guide.bytes() as u64));
-            let upload = vk::BufferUsageFlags::TRANSFER_SRC;
-            let bytes = texels(extents.display) * TEXEL_BYTES;
-            let processed = buffer("processed", bytes, upload, BufferMemory::Upload)?;
-            let texels = Texels {
-                color: read_back("color", TEXEL_BYTES)?,
-                guides: guides.into_iter().collect::<Result<_, _>>()?,
-                processed_raw: processed.raw,
-                processed: Mutex::new(processed),
-            };
             let images = images.collect::<Result<_, vulkan::Error>>()?;
+            let screen = || HostScreen::new(&self.device, extents.display, slot);
+            let screen = self.ends_in_screen.then(screen).transpose()?;
+            let texels = Texels::new(&self.device, extents, slot, screen.is_some())?;
             self.slots.push(Slot {
                 images,
                 texels: Arc::new(texels),
+                screen,
             });
         }
         let target = |image: &Image| Target {
@@ -182,7 +165,7 @@ impl Processor for HostProcessor {
     }
 
     fn record_release(&self, commands: vk::CommandBuffer, slot: usize, written: &[Target], _family: u32, plan: &Plan) {
-        let Slot { images, texels } = &self.slots[slot];
+        let Slot { images, texels, .. } = &self.slots[slot];
         // `color` and the guides that the chain reads, of those that the scene wrote.
         let guides = plan.guides.iter().map(|guide| *guide as usize);
         let guides = guides.filter(|guide| guide + 1 < written.len());
@@ -201,7 +184,7 @@ impl Processor for HostProcessor {
     }
 
     fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, _family: u32) {
-        let Slot { images, texels } = &self.slots[slot];
+        let Slot { images, texels, .. } = &self.slots[slot];
         let image = &images[PROCESSED];
         host_to_transfer(&self.device, commands);
         Barriers::new()
@@ -213,12 +196,29 @@ impl Processor for HostProcessor {
             .record(&self.device, commands);
     }
 
+    fn end_in_screen(&mut self) -> Result<(), Error> {
+        self.ends_in_screen = true;
+        Ok(())
+    }
+
+    fn screen(&self, slot: usize) -> Option<vk::Image> {
+        self.slots[slot].screen.as_ref().map(|screen| screen.image.raw)
+    }
+
+    fn record_acquire_screen(&self, commands: vk::CommandBuffer, slot: usize, _family: u32) {
+        if let Some(screen) = &self.slots[slot].screen {
+            screen.record_acquire(&self.device, commands);
+        }
+    }
+
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {
         if let Some(error) = self.failure() {
             return Err(error);
         }
+        let Slot { texels, screen, .. } = &self.slots[job.slot];
         let work = Work {
-            texels: Arc::clone(&self.slots[job.slot].texels),
+            texels: Arc::clone(texels),
+            screen: screen.as_ref().map(|screen| Arc::clone(&screen.texels)),
             extents: self.extents,
             job,
         };
@@ -273,9 +273,6 @@ fn clock_of_host(device: &Device) -> Result<ClockProof, Error> {
     Ok(ClockProof::from_rounds(ProvenBy::HostClock, &[round]))
 }
 
-/// Of an RGBA16F texel.
-const TEXEL_BYTES: u64 = 8;
-
 /// How often the thread looks whether it is to stop while it waits for a frame.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
@@ -299,7 +296,12 @@ impl Shared {
 
     /// One frame. `false`: told to stop.
     fn process(&self, work: &Work, scratch: &mut HostScratch) -> Result<bool, Error> {
-        let Work { job, texels, extents } = work;
+        let Work {
+            job,
+            texels,
+            screen,
+            extents,
+        } = work;
         loop {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -316,47 +318,54 @@ impl Shared {
             pitch: pitch(extents.scene),
         };
         let mut processed = lock(&texels.processed);
-        let processed = (processed.bytes_mut(), pitch(extents.display));
-        let mut images = HostImages::new(*extents, color, processed, scratch).map_err(stopped)?;
+        let output = (processed.bytes_mut(), pitch(extents.display));
+        let mut images = HostImages::new(*extents, color, output, scratch).map_err(stopped)?;
         if job.has_guides {
             images = images.with_guides(texels.host_guides(extents.scene[0]));
         }
         let ran = reference::run(&job.plan, &mut images, &job.frame_parameters()).map_err(stopped)?;
+        let screen = screen.as_ref();
+        let overlay = screen.and_then(|screen| screen.fill(processed.bytes(), job.overlay.as_ref()));
         let end = host_ns();
         drop(range);
-        lock(&self.times)[job.slot] = self.chain_times(job, *extents, [start, end], &ran)?;
+        lock(&self.times)[job.slot] = self.chain_times(job, *extents, ([start, end], overlay), &ran)?;
         if job.frame.value() < self.withheld_from.load(Ordering::Relaxed) {
             self.timelines.processed.signal(job.frame.value())?;
         }
         Ok(true)
     }
 
-    /// What of a frame is to be kept, on the device's clock.
+    /// What of a frame is to be kept, on the device's clock, from when chain and overlay ran.
     fn chain_times(
         &self,
         job: &Job,
         extents: FrameExtents,
-        [start, end]: [u64; 2],
+        (chain, overlay): ([u64; 2], Option<[u64; 2]>),
         ran: &[[Duration; 2]],
     ) -> Result<ChainTimes, Error> {
         if !job.instrument.has_parts() {
             return Ok(ChainTimes::default());
         }
-        let on_device = |calibration: Calibration| {
-            let [start, end] = [start, end].map(|instant| calibration.device_from_host(instant));
-            Interval::new(start, end)
+        let calibration = self.device.calibrate()?;
+        let on_device = |instants: [u64; 2]| {
+            let [start, end] = instants.map(|instant| Some(calibration?.device_from_host(instant)));
+            Some(Interval::new(start?, end?))
         };
+        let milliseconds = |[start, end]: [u64; 2]| (end - start) as f64 * 1e-6;
         let kernel_time = |(launch, ran): (&Launch, &[Duration; 2])| KernelTime {
             effect: launch.effect,
             pass: launch.pass,
+            fused: launch.fused,
             since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
             bytes: job.plan.least_bytes(launch, extents),
         };
         let timed = if job.instrument.has_kernels() { ran } else { &[] };
         Ok(ChainTimes {
-            interval: self.device.calibrate()?.map(on_device),
-            chain_ms: Some((end - start) as f64 * 1e-6),
+            interval: on_device(chain),
+            chain_ms: Some(milliseconds(chain)),
             kernels: job.plan.launches.iter().zip(timed).map(kernel_time).collect(),
+            overlay: overlay.and_then(on_device),
+            overlay_ms: overlay.map(milliseconds),
         })
     }
 }

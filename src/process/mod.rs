@@ -1,14 +1,18 @@
 //! Who runs the kernel chain between the scene and the screen.
 //!
 //! A processor owns what is shared: the slots' images. It waits for `rendered`, runs the chain's plan and signals
-//! `processed`; the renderer knows nothing else of it.
+//! `processed`; the renderer knows nothing else of it. Or it is in the queue, and records the chain between scene and present.
 
 mod cuda;
 mod cuda_chain;
 mod cuda_kernels;
+mod cuda_screen;
 mod host;
 mod host_bandwidth;
+mod host_screen;
 mod host_texels;
+mod in_queue;
+mod launch_pass;
 mod once;
 mod timed;
 
@@ -20,6 +24,7 @@ use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{FrameExtents, Plan};
+use crate::overlay::DrawList;
 use crate::scene::{SceneTargets, Target};
 use crate::timing::{ClockProof, Instrument, Interval};
 use crate::{interop, vulkan};
@@ -27,6 +32,7 @@ use crate::{interop, vulkan};
 pub use cuda::CudaProcessor;
 pub use cuda_kernels::{KernelLoader, LoadedEffect};
 pub use host::HostProcessor;
+pub use in_queue::{InQueueProcessor, QueueOnce};
 pub use once::CudaOnce;
 pub use timed::CudaTimed;
 
@@ -52,6 +58,12 @@ pub enum Error {
         effect: String,
         /// Why it cannot run.
         reason: String,
+    },
+    /// A processor whose chains end in `processed` only.
+    #[error("the processor `{processor}` writes no screen image: the schedule `copy-back` needs `cuda` or `host`")]
+    NoScreen {
+        /// Its name.
+        processor: &'static str,
     },
     /// The thread that runs the chain on the host is gone.
     #[error("the host's chain thread stopped: {reason}")]
@@ -141,6 +153,8 @@ pub struct Job {
     pub jitter: [f32; 2],
     /// How much is measured.
     pub instrument: Instrument,
+    /// What to draw over the screen image, where the chain ends in one.
+    pub overlay: Option<Arc<DrawList>>,
 }
 
 impl Job {
@@ -167,15 +181,21 @@ pub struct ChainTimes {
     pub chain_ms: Option<f64>,
     /// The launches, in order.
     pub kernels: Vec<KernelTime>,
+    /// Where the chain drew the overlay: the last part of it, on the device's clock.
+    pub overlay: Option<Interval>,
+    /// How long that took, milliseconds, on the chain's own clock.
+    pub overlay_ms: Option<f64>,
 }
 
 /// One launch of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelTime {
-    /// Catalogue index.
+    /// Catalogue index; of a fused launch the first effect's.
     pub effect: usize,
     /// Index into the effect's passes.
     pub pass: usize,
+    /// It ran passes of several effects at once: [`Launch::fused`](crate::kernels::Launch::fused).
+    pub fused: Option<&'static str>,
     /// From when to when, nanoseconds since the chain's start on the chain's own clock.
     pub since_start_ns: [f64; 2],
     /// The fewest bytes that it must move: see [`Plan::least_bytes`].
@@ -210,7 +230,8 @@ pub trait Processor {
     /// A failed call.
     fn copy_bandwidth(&mut self) -> Result<Option<f64>, Error>;
 
-    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle.
+    /// Makes the images of all slots for new extents, in place of the old ones. The GPU and the chain are idle. Without slots
+    /// nothing is left: another processor runs the next frames.
     ///
     /// # Errors
     /// What cannot be shared; no memory.
@@ -223,6 +244,39 @@ pub trait Processor {
     /// Records, at the start of the slot's present, how `processed` comes back: readable by compute shaders of a queue of
     /// `family`, in GENERAL.
     fn record_acquire(&self, commands: vk::CommandBuffer, slot: usize, family: u32);
+
+    /// The chain is recorded into the command buffer that draws and presents: [`record_chain`](Self::record_chain) is called for
+    /// each frame, between [`record_release`](Self::record_release) and [`record_acquire`](Self::record_acquire), and
+    /// [`enqueue`](Self::enqueue) is not. There is neither `rendered` nor `processed`.
+    fn is_in_queue(&self) -> bool {
+        false
+    }
+
+    /// Records the chain of a processor that is in the queue; nothing for others. The slot's frame before has retired.
+    ///
+    /// # Errors
+    /// A kernel did not load, or no memory.
+    fn record_chain(&mut self, _commands: vk::CommandBuffer, _job: &Job) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// From the next [`Processor::retarget`] on chains end in the slots' screen images ([`SrgbTable`](crate::kernels::SrgbTable)), with
+    /// [`Job::overlay`] drawn over them, and Vulkan has nothing left to do but to copy.
+    ///
+    /// # Errors
+    /// They cannot: [`Error::NoScreen`].
+    fn end_in_screen(&mut self) -> Result<(), Error> {
+        Err(Error::NoScreen { processor: self.name() })
+    }
+
+    /// The slot's screen image, as large as what is shown, where chains end in one.
+    fn screen(&self, _slot: usize) -> Option<vk::Image> {
+        None
+    }
+
+    /// Records, at the start of the slot's present, how its screen image comes back: readable by copies of a queue of `family`, in
+    /// TRANSFER_SRC_OPTIMAL. It takes no more of the queue than copies do.
+    fn record_acquire_screen(&self, _commands: vk::CommandBuffer, _slot: usize, _family: u32) {}
 
     /// Enqueues wait for `rendered`, the chain, and the signal of `processed`, all at the job's frame. Never waits.
     ///
@@ -247,7 +301,8 @@ pub trait Processor {
     /// From `frame` on, `processed` is not signalled: to test what happens then.
     fn withhold_from(&mut self, frame: FrameNumber);
 
-    /// Takes no more frames, and waits a limited time until what was enqueued has ended or can be seen not to end.
+    /// Takes no more frames, and waits a limited time until what was enqueued has ended or can be seen not to end. One that is in
+    /// the queue is told so only when what it recorded does not end.
     fn stop(&mut self);
 
     /// Why an enqueued chain failed, if one did and the processor knows: the frame will never be processed.

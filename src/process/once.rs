@@ -9,7 +9,8 @@ use crate::kernels::reference::FrameParameters;
 use crate::kernels::{FrameExtents, Guide, Image, Plan, TestGuides};
 
 use super::Error;
-use super::cuda_chain::{CudaChain, FrameViews, image_of};
+use super::cuda_chain::{CudaChain, image_of};
+use super::launch_pass::FrameViews;
 
 /// A chain with a stream of its own.
 pub struct CudaOnce {

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use crate::cuda::{
-    ArithmeticRates, ArrayFormat, CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, ResultExt,
-    arithmetic_rates, copy_bandwidth,
+    ArithmeticRates, ArrayFormat, CudaBuffer, CudaContext, CudaDevice, CudaImage, CudaStream, Driver, Event, ResultExt,
+    arithmetic_rates, copy_bandwidth, copy_us,
 };
 use crate::kernels::reference::FrameParameters;
 use crate::kernels::{BrokenPixels, FrameExtents, Guide, Plan, TestGuides, random_image};
 
 use super::Error;
-use super::cuda_chain::{CudaChain, FrameViews, image_of};
+use super::cuda_chain::{CudaChain, image_of};
+use super::launch_pass::FrameViews;
 
 /// Runs plans over images of its own, frame after frame, and times them by events.
 pub struct CudaTimed {
@@ -84,6 +85,21 @@ impl CudaTimed {
             ],
         });
         Ok(())
+    }
+
+    /// Microseconds of the driver's own copy of as many bytes as an image of that extent has, the mean of so many: what a kernel that only
+    /// copies could reach.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn copy_us(&self, extent: [u32; 2], copies: u32) -> Result<f64, Error> {
+        let bytes = extent.iter().map(|length| u64::from(*length)).product::<u64>() * 8;
+        let [from, to] = [
+            CudaBuffer::new(&self.context, bytes)?,
+            CudaBuffer::new(&self.context, bytes)?,
+        ];
+        copy_us(&self.context, &self.stream, (&from, &to), 2)?;
+        Ok(copy_us(&self.context, &self.stream, (&from, &to), copies)?)
     }
 
     /// Runs that many frames of the plan, one behind the other without a wait, after as many that are not timed (an eighth of them, at

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::frame::FrameNumber;
 use crate::process::KernelTime;
-use crate::timing::{FrameRecord, FrameSpans, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame};
+use crate::timing::{
+    FrameRecord, FrameSpans, FusedTime, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame,
+};
 use crate::vulkan::{Calibration, Device, host_ns};
 
 use super::record::{OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, SCENE_END, SCENE_START};
@@ -212,12 +214,12 @@ impl Renderer {
                 .interval
                 .map_or(Vec::new(), |interval| kernel_spans(interval, &chain.kernels)),
             present: interval(PRESENT_START, PRESENT_END),
-            overlay: interval(OVERLAY_START, OVERLAY_END),
+            overlay: interval(OVERLAY_START, OVERLAY_END).or(chain.overlay),
             in_flight: in_flight.in_flight,
             memory_used: self.clock.memory_used(&self.device, self.settings.instrument),
             calibration: self.clock.calibration,
         };
-        fill_gpu_spans(&mut record, chain.chain_ms);
+        fill_gpu_spans(&mut record, chain.chain_ms, chain.overlay_ms);
         let chain_busy_ms = if self.processor.is_on_gpu() {
             record.chain_ms
         } else {
@@ -232,11 +234,17 @@ impl Renderer {
         record.kernels_bytes = vec![0; count];
         for KernelTime {
             effect,
+            fused,
             since_start_ns: [from, to],
             bytes,
             ..
         } in chain.kernels
         {
+            if let Some(label) = fused {
+                let time_ms = (to - from) * 1e-6;
+                record.fused.push(FusedTime { label, time_ms, bytes });
+                continue;
+            }
             record.kernels_bytes[effect] += bytes;
             *record.kernels_ms[effect].get_or_insert(0.0) += (to - from) * 1e-6;
         }
@@ -261,8 +269,13 @@ impl Renderer {
             slot_wait_ms: in_flight.host_ms(waits),
             waited_for_frame: in_flight.waited_for.map(FrameNumber::value),
             acquire_ms: in_flight.host_ms(&[Work::Acquire]).filter(|_| has_call),
-            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordPresent]),
-            submit_ms: in_flight.host_ms(&[Work::SubmitScene, Work::EnqueueChain, Work::SubmitPresent]),
+            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordChain, Work::RecordPresent]),
+            submit_ms: in_flight.host_ms(&[
+                Work::SubmitScene,
+                Work::EnqueueChain,
+                Work::SubmitPresent,
+                Work::SubmitFrame,
+            ]),
             present_ms: in_flight
                 .host_ms(&[Work::Present])
                 .filter(|_| has_call)
@@ -290,14 +303,15 @@ fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> Vec<KernelSpan> {
     let span = |kernel: &KernelTime| KernelSpan {
         effect: kernel.effect,
         pass: kernel.pass,
+        fused: kernel.fused,
         interval: Interval::new(on_device(kernel.since_start_ns[0]), on_device(kernel.since_start_ns[1])),
         bytes: kernel.bytes,
     };
     kernels.iter().map(span).collect()
 }
 
-/// The GPU's spans of a frame, from its intervals.
-fn fill_gpu_spans(record: &mut FrameRecord, chain_ms: Option<f64>) {
+/// The GPU's spans of a frame, from its intervals, and from how long the chain took, with the overlay where it drew that.
+fn fill_gpu_spans(record: &mut FrameRecord, chain_ms: Option<f64>, of_chain_ms: Option<f64>) {
     let FrameSpans {
         scene,
         chain,
@@ -308,11 +322,12 @@ fn fill_gpu_spans(record: &mut FrameRecord, chain_ms: Option<f64>) {
     let gap = |before: Option<Interval>, after: Option<Interval>| Some(signed_ms(before?.end_ns, after?.start_ns));
     record.scene_ms = scene.map(Interval::milliseconds);
     record.handover_to_cuda_ms = gap(scene, chain);
-    record.chain_ms = chain_ms;
     record.handover_to_vulkan_ms = gap(chain, present);
-    record.overlay_ms = overlay.map(Interval::milliseconds);
-    // The overlay is drawn within the present, and is no part of what a frame costs.
-    record.present_gpu_ms = present.map(|present| present.milliseconds() - record.overlay_ms.unwrap_or(0.0));
+    // The overlay is drawn within the present, or at the chain's end, and is no part of what a frame costs.
+    let of_present_ms = overlay.filter(|_| of_chain_ms.is_none()).map(Interval::milliseconds);
+    record.overlay_ms = of_chain_ms.or(of_present_ms);
+    record.chain_ms = chain_ms.map(|chain_ms| chain_ms - of_chain_ms.unwrap_or(0.0));
+    record.present_gpu_ms = present.map(|present| present.milliseconds() - of_present_ms.unwrap_or(0.0));
 }
 
 /// From the frame's start on the host to instants on the GPU.
@@ -347,7 +362,7 @@ mod tests {
         record.spans.scene = Some(Interval::new(1_000_000, 3_000_000));
         record.spans.chain = Some(Interval::new(3_155_000, 8_845_000));
         record.spans.present = Some(Interval::new(9_000_000, 9_500_000));
-        fill_gpu_spans(&mut record, Some(5.69));
+        fill_gpu_spans(&mut record, Some(5.69), None);
         assert_eq!(record.scene_ms, Some(2.0));
         assert_eq!(record.handover_to_cuda_ms, Some(0.155));
         assert_eq!(record.handover_to_vulkan_ms, Some(0.155));
@@ -357,14 +372,21 @@ mod tests {
 
         // What the overlay takes is not part of it.
         record.spans.overlay = Some(Interval::new(9_200_000, 9_325_000));
-        fill_gpu_spans(&mut record, Some(5.69));
+        fill_gpu_spans(&mut record, Some(5.69), None);
         assert_eq!(record.overlay_ms, Some(0.125));
         let total = record.gpu_time_ms().expect("all spans are there");
         assert!((total - 8.375).abs() < 1e-9, "{total}");
 
+        // Nor where the chain drew it.
+        record.spans.overlay = Some(Interval::new(8_745_000, 8_845_000));
+        fill_gpu_spans(&mut record, Some(5.69), Some(0.1));
+        assert_eq!((record.overlay_ms, record.present_gpu_ms), (Some(0.1), Some(0.5)));
+        assert_eq!(record.chain_ms, Some(5.69 - 0.1));
+        assert_eq!(record.handover_to_vulkan_ms, Some(0.155));
+
         // Clocks that could not be related: the chain is known, the hand-overs are not.
         record.spans.chain = None;
-        fill_gpu_spans(&mut record, Some(5.69));
+        fill_gpu_spans(&mut record, Some(5.69), None);
         assert_eq!((record.handover_to_cuda_ms, record.handover_to_vulkan_ms), (None, None));
         assert_eq!(record.chain_ms, Some(5.69));
     }
@@ -374,6 +396,7 @@ mod tests {
         let kernel = |from, to| KernelTime {
             effect: 0,
             pass: 0,
+            fused: None,
             since_start_ns: [from, to],
             bytes: 0,
         };

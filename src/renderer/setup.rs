@@ -9,14 +9,15 @@ use ash::vk;
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::{FrameExtents, Given};
 use crate::overlay::DrawList;
-use crate::present::{PresentPass, Presenter};
+use crate::present::{PresentPass, Presenter, Screen};
 use crate::process::Processor;
 use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
-use crate::vulkan::barrier::transfer_to_host;
-use crate::vulkan::transfer::copy_to_buffer;
-use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
+use crate::vulkan::barrier::copies_to_host;
+use crate::vulkan::transfer::image_to_buffer;
+use crate::vulkan::{self, Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
 
+use super::copy_back::{CheckSubmissions, present_queue};
 use super::record::TIMESTAMPS;
 use super::{Error, HostClock, Renderer, Schedule, Slot, TagReport};
 
@@ -51,6 +52,8 @@ pub struct Parts {
     pub scene: Box<dyn Scene>,
     /// Runs the chain.
     pub processor: Box<dyn Processor>,
+    /// Runs the plans that `processor` cannot, where there is one that can.
+    pub standby: Option<Box<dyn Processor>>,
     /// Shows.
     pub presenter: Box<dyn Presenter>,
 }
@@ -65,18 +68,25 @@ impl Renderer {
             device,
             timelines,
             scene,
-            processor,
-            presenter,
+            mut processor,
+            standby,
+            mut presenter,
         } = parts;
-        // The samples' way, which the serial schedule keeps to compare with, has one queue.
-        let present_queue = match settings.schedule {
-            Schedule::Serial => device.scene_queue,
-            Schedule::Pipelined => device.present_queue,
+        let in_queue = processor.is_in_queue();
+        let present_queue = match in_queue {
+            // One queue does it all.
+            true => device.scene_queue,
+            false => present_queue(settings.schedule, &device, presenter.as_mut()),
         };
-        let fewest_bits = [device.scene_queue, present_queue]
-            .into_iter()
-            .min_by_key(|queue| queue.timestamp_valid_bits);
-        let stamped_queue = fewest_bits.unwrap_or(present_queue);
+        let only_copies = device
+            .transfer_queue
+            .is_some_and(|queue| queue.raw == present_queue.raw);
+        let present_pass = if settings.schedule == Schedule::CopyBack && !in_queue {
+            processor.end_in_screen()?;
+            None
+        } else {
+            Some(PresentPass::new(&device, present_queue)?)
+        };
         let slots = (0..settings.frames_in_flight)
             .map(|slot| {
                 let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
@@ -86,31 +96,39 @@ impl Renderer {
                     present_commands: pool(present_queue, "present")?,
                     timestamps: match settings.instrument {
                         Instrument::Off => None,
-                        _ => TimestampPool::new(&device, stamped_queue, TIMESTAMPS, &name)?,
+                        // The queue is all there is, so it is spared the copy where it can be.
+                        _ if in_queue && device.answers_queries_at_once() => {
+                            TimestampPool::asked(&device, present_queue, TIMESTAMPS, &name)?
+                        }
+                        _ => timestamps(&device, present_queue, only_copies, &name)?,
                     },
                     in_flight: None,
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let tag_check = if settings.check_tags {
-            Some(TagCheck::new(&device, settings.frames_in_flight)?)
-        } else {
-            None
-        };
+        let slot_count = settings.frames_in_flight;
+        let tag_check = || TagCheck::new(&device, slot_count);
+        let tag_check = settings.check_tags.then(tag_check).transpose()?;
+        let checks = || CheckSubmissions::new(&device, slot_count);
+        let needs_checks = settings.check_tags && present_pass.is_none();
         let window = presenter.extent();
         let mut renderer = Self {
             presenter,
-            present_pass: PresentPass::new(&device)?,
+            present_pass,
             overlay_pass: None,
             overlay: None,
             tag_check,
+            checks: needs_checks.then(checks).transpose()?,
             scene,
             images: Vec::new(),
             processor,
+            standby,
+            is_standing_in: false,
             slots,
             pending: VecDeque::new(),
             timelines,
             last_frame: FrameNumber::NONE,
+            last_in_queue: FrameNumber::NONE,
             last_pointer: None,
             extent: vk::Extent2D::default(),
             settings,
@@ -118,6 +136,7 @@ impl Renderer {
             is_broken: false,
             shown_slot: None,
             present_queue,
+            only_copies,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
             tags: TagReport::default(),
@@ -147,13 +166,20 @@ impl Renderer {
         if extent.width == 0 || extent.height == 0 {
             return Ok(());
         }
+        self.retarget(extent)
+    }
+
+    /// Makes everything of this extent anew. The GPU is idle, and nothing is left to be read.
+    pub(super) fn retarget(&mut self, extent: vk::Extent2D) -> Result<(), Error> {
         let extents = FrameExtents {
             scene: array(scaled(extent, self.settings.render_scale)),
             display: array(extent),
         };
         self.images = self.processor.retarget(extents, self.slots.len())?;
         let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
-        self.present_pass.retarget(&processed, extent)?;
+        if let Some(pass) = &mut self.present_pass {
+            pass.retarget(&processed, extent)?;
+        }
         if let Some(check) = &mut self.tag_check {
             for (slot, view) in processed.iter().enumerate() {
                 check.set_image(slot, *view, extent);
@@ -248,7 +274,8 @@ impl Renderer {
         self.presenter.as_ref()
     }
 
-    /// The queue that presents: the scene's under the serial schedule, or where there is no other.
+    /// The queue that presents: the scene's under the serial schedule, or where there is no other; under `copy-back` the one that
+    /// only transfers, where it can.
     pub fn present_queue(&self) -> Queue {
         self.present_queue
     }
@@ -272,7 +299,11 @@ impl Renderer {
     /// # Errors
     /// It cannot.
     pub fn transforms(&self) -> Result<(), String> {
-        self.processor.transforms()
+        let of_processor = self.processor.transforms();
+        match &self.standby {
+            Some(standby) if of_processor.is_err() => standby.transforms(),
+            _ => of_processor,
+        }
     }
 
     /// The name of the scene.
@@ -292,15 +323,16 @@ impl Renderer {
     /// memory.
     pub fn read_screen(&mut self) -> Result<image::RgbaImage, Error> {
         self.finish()?;
-        let screen = self.present_pass.screen(self.shown_slot.ok_or(Error::NothingShown)?);
-        let vk::Extent2D { width, height } = screen.description.extent;
+        let screen = self.shown_slot.and_then(|slot| self.screen(slot));
+        let Screen { image, extent } = screen.ok_or(Error::NothingShown)?;
+        let vk::Extent2D { width, height } = extent;
         let size = u64::from(width) * u64::from(height) * 4;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, size, usage, BufferMemory::ReadBack, "screenshot")?;
         // All frames have retired, and their presenters left their screens ready to be copied.
         CommandPool::run_once(&self.device, self.present_queue, |commands| {
-            copy_to_buffer(&self.device, commands, screen, &buffer);
-            transfer_to_host(&self.device, commands);
+            image_to_buffer(&self.device, commands, image, extent, buffer.raw);
+            copies_to_host(&self.device, commands);
         })?;
         image::RgbaImage::from_raw(width, height, buffer.bytes().to_vec())
             .ok_or(vk::Result::ERROR_UNKNOWN)
@@ -311,12 +343,34 @@ impl Renderer {
     /// Lets go of frames that will not be processed: signals `processed` in the chain's place, so that the queues run
     /// empty. The other timelines are the queues' own and come by themselves.
     fn abandon(&mut self) -> Result<(), Error> {
+        if self.processor.is_in_queue() {
+            return self.abandon_in_queue();
+        }
         // What the chain still signals must come first: values only grow.
         self.processor.stop();
         if self.timelines.processed.value()? < self.last_frame.value() {
             self.timelines.processed.signal(self.last_frame.value())?;
         }
         Ok(())
+    }
+}
+
+/// The timestamps of a slot, which scene and present take on their queues. Of two queues those of the fewest valid bits hold for both;
+/// where the present's can take none and only copies, the scene's are taken alone.
+fn timestamps(
+    device: &Arc<Device>,
+    present_queue: Queue,
+    only_copies: bool,
+    name: &str,
+) -> Result<Option<TimestampPool>, vulkan::Error> {
+    let queues = [device.scene_queue, present_queue].into_iter();
+    let queues = queues.filter(|queue| queue.timestamp_valid_bits > 0 || !only_copies);
+    let queue = queues.min_by_key(|queue| queue.timestamp_valid_bits);
+    let queue = queue.unwrap_or(device.scene_queue);
+    if only_copies {
+        TimestampPool::asked(device, queue, TIMESTAMPS, name)
+    } else {
+        TimestampPool::new(device, queue, TIMESTAMPS, name)
     }
 }
 

@@ -26,6 +26,9 @@ impl Renderer {
         let Some(in_flight) = self.slots[slot].in_flight.take() else {
             return Ok(());
         };
+        if let Some(checks) = &self.checks {
+            checks.retired(in_flight.frame)?;
+        }
         let shown = Instant::now();
         self.presenter.retired(slot)?;
         self.measure(slot, in_flight, milliseconds(shown.elapsed()))
@@ -48,7 +51,7 @@ impl Renderer {
     pub(super) fn wait_for(&mut self, frame: FrameNumber) -> Result<(), Error> {
         let started = Instant::now();
         let limit = self.settings.wait_limit;
-        while self.timelines.wait_retired(frame, FAILURE_CHECK.min(limit))? != TimelineWait::Reached {
+        while self.wait_a_while(frame, FAILURE_CHECK.min(limit))? != TimelineWait::Reached {
             if let Some(failure) = self.processor.failure() {
                 self.is_broken = true;
                 return Err(failure.into());
@@ -61,8 +64,19 @@ impl Renderer {
         Ok(())
     }
 
+    /// Waits for the timelines that say it of the frame.
+    fn wait_a_while(&self, frame: FrameNumber, limit: Duration) -> Result<TimelineWait, Error> {
+        Ok(match self.processor.is_in_queue() {
+            true => self.timelines.retired.wait(frame.value(), limit)?,
+            false => self.timelines.wait_retired(frame, limit)?,
+        })
+    }
+
     /// Who is to blame for a frame that did not come.
     pub(super) fn overdue(&self, frame: FrameNumber) -> Result<Error, Error> {
+        if self.processor.is_in_queue() {
+            return self.overdue_in_queue(frame);
+        }
         let (timeline, reached) = self.timelines.overdue(frame)?;
         let blame = match timeline.name() {
             "rendered" => "Vulkan has not finished the scene: the GPU is overloaded or stopped".to_owned(),

@@ -6,7 +6,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::report::error::ReportError;
 use crate::report::recording::{Recording, StageTimes};
-use crate::timing::columns::effect_column;
+use crate::timing::columns::{FUSED_COLUMN, effect_column};
 use crate::timing::table::{CHAIN, STAGES};
 
 /// The number of a frame.
@@ -144,7 +144,7 @@ fn check_length(path: &Path, line: &StringRecord, expected: usize) -> Result<(),
 
 /// The known stages with the effects below the chain, then those that are not known.
 fn sources(header: &StringRecord, effects: &[&str]) -> Vec<Source> {
-    let is_effect = |name: &str| effects.iter().any(|effect| effect_column(effect) == name);
+    let is_effect = |name: &str| name == FUSED_COLUMN || effects.iter().any(|effect| effect_column(effect) == name);
     let source = |column: usize, title: &str, may_be_negative| Source {
         column,
         may_be_negative,
@@ -166,6 +166,8 @@ fn sources(header: &StringRecord, effects: &[&str]) -> Vec<Source> {
                 .iter()
                 .filter_map(|effect| Some((position(&effect_column(effect))?, effect)));
             sources.extend(columns.map(|(column, effect)| source(column, effect, false)));
+            // Captures of earlier versions have none.
+            sources.extend(position(FUSED_COLUMN).map(|column| source(column, "fused launches", false)));
         }
     }
     let others = header

@@ -40,6 +40,8 @@ pub enum ProvenBy {
     Semaphores,
     /// The host's clock, before and after a stamp of the chain's clock, and calibrated against the device's.
     HostClock,
+    /// Nothing has to be: the device stamps the chain itself.
+    OneClock,
     /// Nothing could be stamped.
     Nothing,
 }
@@ -72,6 +74,14 @@ impl ClockProof {
         rounds: 0,
         device_tick_ns: None,
         chain_tick_ns: None,
+    };
+
+    /// The chain's stamps are the device's.
+    pub const OWN: Self = Self {
+        relation: ClockRelation::Shared { width_ns: 0 },
+        by: ProvenBy::OneClock,
+        bounds_ns: Some([0, 0]),
+        ..Self::NONE
     };
 
     /// Intersects the offsets that each round allows: `before ≤ between + offset ≤ after`.

@@ -7,7 +7,7 @@
 //! animation error) and those that only Windows has (PresentMode, SwapChainAddress, SyncInterval, PresentFlags).
 
 use crate::timing::frames_csv::Sheet;
-use crate::timing::record::{FrameRecord, milliseconds};
+use crate::timing::record::{FrameRecord, FusedTime, milliseconds};
 
 /// One column of `frames.csv`.
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub enum Cell<'a> {
     Text(&'a str),
     /// See [`Unit::Number`].
     Number(u64),
+    /// Words: the launches' labels, a space between two.
+    Fused(&'a [FusedTime]),
     /// See [`Unit::Milliseconds`].
     Milliseconds(f64),
     /// This machine cannot measure it, or it did not happen in this frame. Written `NA`, as PresentMon does.
@@ -197,7 +199,7 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "submit_ms",
         unit: Unit::Milliseconds,
-        definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass.",
+        definition: "Host: submitting the scene, enqueueing the kernel chain, submitting the present pass; or all at once.",
         present_mon: None,
         read: |record, _| ms(record.submit_ms),
     },
@@ -218,28 +220,31 @@ pub static COLUMNS: &[Column] = &[
     Column {
         name: "chain_ms",
         unit: Unit::Milliseconds,
-        definition: "The kernel chain, first stamp to last, gaps between kernels included.",
+        definition: "The kernel chain, first stamp to last, gaps between kernels included; under `--schedule copy-back` with the pass \
+                     that makes the screen image, but without the overlay.",
         present_mon: None,
         read: |record, _| ms(record.chain_ms),
     },
     Column {
         name: "handover_to_vulkan_ms",
         unit: Unit::Milliseconds,
-        definition: "Hand-over from CUDA to Vulkan: the chain's last stamp to the present pass's first.",
+        definition: "Hand-over from CUDA to Vulkan: the chain's last stamp to the present's first.",
         present_mon: None,
         read: |record, _| ms(record.handover_to_vulkan_ms),
     },
     Column {
         name: "present_gpu_ms",
         unit: Unit::Milliseconds,
-        definition: "GPU: the present pass, first stamp to last, but for the overlay.",
+        definition: "GPU: the present, first stamp to last, but for the overlay: the pass that encodes and what carries its picture; \
+                     under `--schedule copy-back` the latter alone, on the queue that transfers (NA where that takes no stamps).",
         present_mon: None,
         read: |record, _| ms(record.present_gpu_ms),
     },
     Column {
         name: "overlay_ms",
         unit: Unit::Milliseconds,
-        definition: "GPU: drawing the overlay, within the present. NA while it is hidden. It is in no sum.",
+        definition: "GPU: drawing the overlay, within the present; under `--schedule copy-back` at the chain's end. NA while it is \
+                     hidden. It is in no sum.",
         present_mon: None,
         read: |record, _| ms(record.overlay_ms),
     },
@@ -250,7 +255,28 @@ pub static COLUMNS: &[Column] = &[
         present_mon: None,
         read: |record, _| ms(record.latency_ms),
     },
+    Column {
+        name: "fused",
+        unit: Unit::Text,
+        definition: "Launches that ran several effects at once: of each the effects' names joined by `+`, a space between two \
+                     launches. NA where there was none.",
+        present_mon: None,
+        read: |record, _| match record.fused.as_slice() {
+            [] => Cell::NotAvailable,
+            fused => Cell::Fused(fused),
+        },
+    },
+    Column {
+        name: FUSED_COLUMN,
+        unit: Unit::Milliseconds,
+        definition: "What these launches took, together. It is in no `EFFECT_ms`: one launch's time is not divided.",
+        present_mon: None,
+        read: |record, _| ms(record.fused_ms()),
+    },
 ];
+
+/// The column of the time of launches that ran several effects at once.
+pub const FUSED_COLUMN: &str = "fused_ms";
 
 /// The column that holds an effect's own time in milliseconds: the effect's name and the unit.
 pub fn effect_column(effect: &str) -> String {
@@ -275,5 +301,5 @@ pub fn markdown_table() -> String {
         );
     }
     table
-        + "| `EFFECT_ms` | ms | One column an effect, named after it: its kernels' time. NA where it did not run. |  |\n"
+        + "| `EFFECT_ms` | ms | One column an effect, named after it: the time of the kernels that it alone ran. NA where there was none. |  |\n"
 }

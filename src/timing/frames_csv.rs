@@ -67,6 +67,7 @@ fn text(cell: Cell<'_>) -> String {
         Cell::Text(words) => words.to_owned(),
         Cell::Number(number) => number.to_string(),
         Cell::Milliseconds(value) => format!("{value:.6}"),
+        Cell::Fused(fused) => Vec::from_iter(fused.iter().map(|fused| fused.label)).join(" "),
         Cell::NotAvailable => "NA".to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::timing::FusedTime;
 use crate::timing::columns::{Unit, markdown_table};
 
 fn sheet() -> Sheet {
@@ -31,6 +32,13 @@ fn full_record() -> FrameRecord {
         scene_ms: Some(3.0),
         handover_to_cuda_ms: Some(0.155),
         kernels_ms: vec![Some(0.1), Some(0.2)],
+        fused: [("exposure+tonemap", 0.25), ("vignette+film_grain", 0.5)]
+            .map(|(label, time_ms)| FusedTime {
+                label,
+                time_ms,
+                bytes: 1,
+            })
+            .to_vec(),
         chain_ms: Some(0.32),
         handover_to_vulkan_ms: Some(0.156),
         present_gpu_ms: Some(0.04),
@@ -78,6 +86,8 @@ fn every_value_comes_back_under_its_name() {
         ("present_gpu_ms", "0.040000"),
         ("overlay_ms", "0.030000"),
         ("latency_ms", "5.700000"),
+        ("fused", "exposure+tonemap vignette+film_grain"),
+        ("fused_ms", "0.750000"),
         ("blur_ms", "0.100000"),
         ("bloom_ms", "0.200000"),
     ];

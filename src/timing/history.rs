@@ -23,15 +23,19 @@ pub struct History {
     /// Names the effects. What a sheet says beside them concerns only columns that are not kept.
     sheet: Sheet,
     columns: Vec<&'static Column>,
+    /// Labels of launches that ran several effects, in the order in which they were first seen.
+    fused: Vec<&'static str>,
     chunks: VecDeque<Chunk>,
     frames_seen: u64,
 }
 
-/// Frames that have the same columns.
+/// Frames that have the same columns: the stages', the effects', then those of fused launches.
 #[derive(Debug)]
 struct Chunk {
     /// Values of a row.
     width: usize,
+    /// Effects of a row.
+    effects: usize,
     /// Rows, NaN for what was not measured.
     values: Vec<f64>,
 }
@@ -46,6 +50,7 @@ impl History {
                 ..Sheet::default()
             },
             columns: STAGES.iter().map(|stage| stage.column()).collect(),
+            fused: Vec::new(),
             chunks: VecDeque::new(),
             frames_seen: 0,
         }
@@ -58,15 +63,22 @@ impl History {
 
     /// Remembers a frame.
     pub fn push(&mut self, record: &FrameRecord) {
-        let width = self.width();
+        for fused in &record.fused {
+            if !self.fused.contains(&fused.label) {
+                self.fused.push(fused.label);
+            }
+        }
+        let (width, effects) = (self.width(), self.sheet.effects.len());
         let full = CHUNK_FRAMES * width;
-        let has_no_room = |chunk: &Chunk| chunk.width != width || chunk.values.len() == full;
+        let has_no_room =
+            |chunk: &Chunk| (chunk.width, chunk.effects) != (width, effects) || chunk.values.len() == full;
         if self.chunks.back().is_none_or(has_no_room) {
             if self.chunks.len() == CHUNKS_KEPT {
                 self.chunks.pop_front();
             }
             self.chunks.push_back(Chunk {
                 width,
+                effects,
                 values: Vec::with_capacity(full),
             });
         }
@@ -76,7 +88,12 @@ impl History {
                 .iter()
                 .map(|column| value((column.read)(record, &self.sheet))),
         );
-        chunk.extend((0..self.sheet.effects.len()).map(|index| value(effect_cell(record, index))));
+        chunk.extend((0..effects).map(|index| value(effect_cell(record, index))));
+        let time_of = |label: &&str| record.fused.iter().find(|fused| fused.label == *label);
+        chunk.extend(self.fused.iter().map(|label| {
+            let time = time_of(label).map(|fused| Cell::Milliseconds(fused.time_ms));
+            value(time.unwrap_or(Cell::NotAvailable))
+        }));
         self.frames_seen += 1;
     }
 
@@ -102,7 +119,7 @@ impl History {
             "stage {stage_index} of {}",
             self.columns.len()
         );
-        self.measured(stage_index)
+        self.measured(|_| stage_index)
     }
 
     /// The measured times of an effect in milliseconds, oldest first; the index is the one in [`History::effects`].
@@ -112,22 +129,40 @@ impl History {
             "effect {effect_index} of {}",
             self.effects().len()
         );
-        self.measured(self.columns.len() + effect_index)
+        let stages = self.columns.len();
+        self.measured(|chunk| {
+            if effect_index < chunk.effects {
+                stages + effect_index
+            } else {
+                usize::MAX
+            }
+        })
     }
 
-    fn measured(&self, position: usize) -> Vec<f64> {
-        let rows = self
-            .chunks
-            .iter()
-            .flat_map(|chunk| chunk.values.chunks_exact(chunk.width));
+    /// Labels of launches that ran several effects at once.
+    pub fn fused(&self) -> &[&'static str] {
+        &self.fused
+    }
+
+    /// The measured times of such a launch in milliseconds, oldest first; the index is the one in [`History::fused`].
+    pub fn fused_ms(&self, index: usize) -> Vec<f64> {
+        assert!(index < self.fused.len(), "fused launch {index} of {}", self.fused.len());
+        let stages = self.columns.len();
+        self.measured(|chunk| stages + chunk.effects + index)
+    }
+
+    /// `place`: where in a row of the chunk the value is; beyond its end where there is none.
+    fn measured(&self, place: impl Fn(&Chunk) -> usize) -> Vec<f64> {
         // Of frames from before the effect was there, nothing was measured.
-        rows.filter_map(|row| row.get(position).copied())
-            .filter(|value| value.is_finite())
-            .collect()
+        let values = self.chunks.iter().flat_map(|chunk| {
+            let (rows, place) = (chunk.values.chunks_exact(chunk.width), place(chunk));
+            rows.filter_map(move |row| row.get(place).copied())
+        });
+        values.filter(|value| value.is_finite()).collect()
     }
 
     fn width(&self) -> usize {
-        self.columns.len() + self.sheet.effects.len()
+        self.columns.len() + self.sheet.effects.len() + self.fused.len()
     }
 }
 
@@ -135,7 +170,7 @@ fn value(cell: Cell<'_>) -> f64 {
     match cell {
         // To the nanosecond, as a capture has it: a report on the capture then says the same as the table.
         Cell::Milliseconds(value) => (value * 1e6).round() / 1e6,
-        Cell::Text(_) | Cell::Number(_) | Cell::NotAvailable => f64::NAN,
+        Cell::Text(_) | Cell::Fused(_) | Cell::Number(_) | Cell::NotAvailable => f64::NAN,
     }
 }
 
@@ -162,6 +197,35 @@ mod tests {
             (vec![1.0, 2.0, 3.0, 5.0], vec![4.0])
         );
         assert_eq!((history.frames_kept(), history.frames_seen()), (4, 4));
+    }
+
+    #[test]
+    fn fused_launches_have_lines_of_their_own_from_where_they_are_seen() {
+        let mut history = History::new(&["blur"]);
+        let fused = |label, time_ms| FrameRecord {
+            kernels_ms: vec![Some(1.0)],
+            fused: vec![crate::timing::FusedTime {
+                label,
+                time_ms,
+                bytes: 0,
+            }],
+            ..FrameRecord::default()
+        };
+        history.push(&FrameRecord::default());
+        history.push(&fused("a+b", 2.0));
+        history.add_effect("edge");
+        history.push(&FrameRecord {
+            kernels_ms: vec![None, Some(7.0)],
+            ..fused("a+b", 3.0)
+        });
+        history.push(&fused("b+c", 4.0));
+        assert_eq!(history.fused(), ["a+b", "b+c"]);
+        assert_eq!((history.fused_ms(0), history.fused_ms(1)), (vec![2.0, 3.0], vec![4.0]));
+        assert_eq!(
+            (history.effect_ms(0), history.effect_ms(1)),
+            (vec![1.0, 1.0], vec![7.0])
+        );
+        assert_eq!(history.frames_kept(), 4);
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub use frames_csv::Sheet;
 pub use history::History;
 pub use instrument::Instrument;
 pub use perfetto::{TraceInfo, TraceWriter, TracedEffect};
-pub use record::{FrameRecord, milliseconds};
+pub use record::{FrameRecord, FusedTime, milliseconds};
 pub use spans::{FrameSpans, GpuWork, HostWork, Interval, KernelSpan};
 pub use tool_range::{ToolRange, mark_frame};

@@ -7,11 +7,10 @@
 //! An arrow's two ends carry the times of the signal and of the wait's end. Perfetto draws an arrow from the slice that
 //! begins first, and a host wait may begin before the work it waits for: so its end is an instant within it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::record::FrameRecord;
-use super::spans::{GpuWork, HostWork};
+use super::spans::{GpuWork, HostWork, KernelSpan};
 
 mod block;
 mod flow;
@@ -63,9 +62,9 @@ pub struct TracedEffect {
 
 impl TraceInfo {
     /// What a kernel is called.
-    fn kernel(&self, effect: usize, pass: usize) -> &str {
-        let kernel = self.effects.get(effect).and_then(|effect| effect.kernels.get(pass));
-        kernel.map_or(UNKNOWN_KERNEL, String::as_str)
+    fn kernel(&self, span: &KernelSpan) -> &str {
+        let of_effect = || Some(self.effects.get(span.effect)?.kernels.get(span.pass)?.as_str());
+        span.fused.or_else(of_effect).unwrap_or(UNKNOWN_KERNEL)
     }
 }
 
@@ -96,8 +95,8 @@ pub struct TraceWriter {
     present: Option<Track>,
     chain: Track,
     unanswered: Unanswered,
-    /// Effects whose bandwidth has a track.
-    described: BTreeSet<usize>,
+    /// What has a track for its bandwidth: effects, and launches of several, by name.
+    described: Vec<String>,
     /// The latest time written, once the snapshot of the clocks is.
     latest_ns: Option<u64>,
     memory_used: Option<u64>,
@@ -143,7 +142,7 @@ impl TraceWriter {
             present: info.present_queue.as_ref().map(|_| Track::new(tracks::PRESENT)),
             chain: Track::new(tracks::CHAIN),
             unanswered: Unanswered::default(),
-            described: BTreeSet::new(),
+            described: Vec::new(),
             latest_ns: None,
             memory_used: None,
         };

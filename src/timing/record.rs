@@ -53,11 +53,13 @@ pub struct FrameRecord {
     /// The fewest bytes that each effect's kernels must move, at the same index: see
     /// [`Plan::least_bytes`](crate::kernels::Plan::least_bytes). 0 where it did not run.
     pub kernels_bytes: Vec<u64>,
+    /// Launches that ran passes of several effects at once, in their order.
+    pub fused: Vec<FusedTime>,
     /// The kernel chain from its first stamp to its last, gaps between kernels included.
     pub chain_ms: Option<f64>,
     /// From the chain's last stamp to the present pass's first stamp on the Vulkan queue.
     pub handover_to_vulkan_ms: Option<f64>,
-    /// GPU: the pass that puts the processed image on its way to the screen, first stamp to last, but for the overlay.
+    /// GPU: what puts the processed image on its way to the screen, first stamp to last, but for the overlay.
     pub present_gpu_ms: Option<f64>,
     /// GPU: drawing the overlay. `None` while it is hidden. It is in no sum of the frame's parts.
     pub overlay_ms: Option<f64>,
@@ -70,7 +72,26 @@ pub struct FrameRecord {
     pub spans: FrameSpans,
 }
 
+/// A launch that ran passes of several effects at once. What it took is none of theirs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FusedTime {
+    /// The effects' names, joined by `+`.
+    pub label: &'static str,
+    /// What it took, milliseconds.
+    pub time_ms: f64,
+    /// The fewest bytes that it must move: see [`Plan::least_bytes`](crate::kernels::Plan::least_bytes).
+    pub bytes: u64,
+}
+
 impl FrameRecord {
+    /// What all fused launches of the frame took. `None` where there was none.
+    pub fn fused_ms(&self) -> Option<f64> {
+        self.fused
+            .iter()
+            .map(|fused| fused.time_ms)
+            .reduce(|sum, time| sum + time)
+    }
+
     /// From the first GPU stamp of the frame to the last, in milliseconds: the five GPU spans, which have no gaps but where the
     /// overlay was drawn.
     pub fn gpu_time_ms(&self) -> Option<f64> {

@@ -44,10 +44,14 @@ pub enum HostWork {
     SubmitScene,
     /// Enqueueing the chain's wait for `rendered`, its kernels and its signal of `processed`.
     EnqueueChain,
+    /// Recording the chain, where it runs in the queue.
+    RecordChain,
     /// Recording the present pass.
     RecordPresent,
     /// Submitting it; waits for `processed`, signals `retired`.
     SubmitPresent,
+    /// Submitting scene, chain and present pass at once; signals `retired`.
+    SubmitFrame,
     /// Inside the present call.
     Present,
     /// Waiting for the frame itself: under the serial schedule, and when the renderer finishes.
@@ -56,15 +60,17 @@ pub enum HostWork {
 
 impl HostWork {
     /// All, in the order of a frame.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::WaitForSlot,
         Self::Retire,
         Self::Acquire,
         Self::RecordScene,
         Self::SubmitScene,
         Self::EnqueueChain,
+        Self::RecordChain,
         Self::RecordPresent,
         Self::SubmitPresent,
+        Self::SubmitFrame,
         Self::Present,
         Self::WaitForFrame,
     ];
@@ -78,8 +84,10 @@ impl HostWork {
             Self::RecordScene => "record scene",
             Self::SubmitScene => "submit scene",
             Self::EnqueueChain => "enqueue chain",
+            Self::RecordChain => "record chain",
             Self::RecordPresent => "record present",
             Self::SubmitPresent => "submit present",
+            Self::SubmitFrame => "submit frame",
             Self::Present => "present",
             Self::WaitForFrame => "wait for frame",
         }
@@ -95,7 +103,7 @@ pub enum GpuWork {
     Chain,
     /// The present pass, on a Vulkan queue.
     Present,
-    /// The overlay, within the present pass.
+    /// The overlay, within the present pass or at the chain's end.
     Overlay,
 }
 
@@ -114,10 +122,12 @@ impl GpuWork {
 /// One launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelSpan {
-    /// Index of the effect in the catalogue.
+    /// Index of the effect in the catalogue; of a fused launch the first one's.
     pub effect: usize,
     /// Index of the pass in the effect.
     pub pass: usize,
+    /// It ran passes of several effects at once: their names, joined by `+`.
+    pub fused: Option<&'static str>,
     /// When it ran, on the device's clock.
     pub interval: Interval,
     /// The fewest bytes that it must move: each image that it reads or writes, once.
@@ -137,7 +147,7 @@ pub struct FrameSpans {
     pub kernels: Vec<KernelSpan>,
     /// The present pass on its Vulkan queue.
     pub present: Option<Interval>,
-    /// Drawing the overlay, within the present; `None` while it is hidden.
+    /// Drawing the overlay, within the present, or at the chain's end where that makes the picture; `None` while it is hidden.
     pub overlay: Option<Interval>,
     /// Frames begun and not retired, this one included, when it was begun.
     pub in_flight: usize,
@@ -145,4 +155,11 @@ pub struct FrameSpans {
     pub memory_used: Option<u64>,
     /// The device's clock and the host's, read together not long before the frame retired.
     pub calibration: Option<Calibration>,
+}
+
+impl FrameSpans {
+    /// The frame was submitted whole: nothing within it signals, and nothing waits.
+    pub fn is_one_submission(&self) -> bool {
+        self.host.iter().any(|(work, _)| *work == HostWork::SubmitFrame)
+    }
 }

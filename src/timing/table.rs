@@ -91,6 +91,10 @@ pub fn summary_table(history: &History) -> String {
                 title: effect_title(effect),
                 times_ms: history.effect_ms(index),
             }));
+            lines.extend(history.fused().iter().enumerate().map(|(index, label)| Line {
+                title: effect_title(label),
+                times_ms: history.fused_ms(index),
+            }));
         }
     }
     let kept = history.frames_kept() as u64;

@@ -228,6 +228,14 @@ impl Barriers {
         )
     }
 
+    /// What was copied to the image will be copied from it.
+    pub fn copied_to_source(self, image: vk::Image) -> Self {
+        let (stage, access) = (Stage::TRANSFER, Access::TRANSFER_WRITE);
+        let from = (stage, access, Layout::TRANSFER_DST_OPTIMAL, SAME);
+        let to = (stage, Access::TRANSFER_READ, Layout::TRANSFER_SRC_OPTIMAL, SAME);
+        self.push(image, from, to)
+    }
+
     /// What was copied to the image will be read by a compute shader.
     pub fn transfer_to_compute(self, image: vk::Image) -> Self {
         self.push(
@@ -341,7 +349,18 @@ pub fn transfer_to_compute(device: &Device, commands: vk::CommandBuffer) {
     record(device, commands, &dependency);
 }
 
-/// Makes what transfers wrote to buffers readable by the host after the submission.
+/// Makes what copies wrote to buffers readable by the host after the submission, on a queue that need not do anything but copy.
+pub fn copies_to_host(device: &Device, commands: vk::CommandBuffer) {
+    let barriers = [vk::MemoryBarrier2::default()
+        .src_stage_mask(Stage::TRANSFER)
+        .src_access_mask(Access::TRANSFER_WRITE)
+        .dst_stage_mask(Stage::HOST)
+        .dst_access_mask(Access::HOST_READ)];
+    let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+    record(device, commands, &dependency);
+}
+
+/// Makes what transfers and compute shaders wrote to buffers readable by the host after the submission.
 pub fn transfer_to_host(device: &Device, commands: vk::CommandBuffer) {
     let barriers = [vk::MemoryBarrier2::default()
         .src_stage_mask(Stage::TRANSFER | Stage::COMPUTE_SHADER)

@@ -7,7 +7,7 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
-use super::{CommandPool, Device, Error, ResultExt};
+use super::{CommandPool, Device, Error, Queue, ResultExt};
 
 /// Where a buffer's memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,9 @@ pub struct Buffer {
     device: Arc<Device>,
 }
 
+/// What kernels may expect of an address: CUDA's own allocations are aligned to that.
+const ADDRESS_ALIGNMENT: u64 = 256;
+
 impl Buffer {
     /// Creates a buffer of `size` bytes, at least 1.
     ///
@@ -47,7 +50,10 @@ impl Buffer {
         // SAFETY: V3.
         let raw = unsafe { device.raw.create_buffer(&create_info, None) }.during(what)?;
         // SAFETY: `raw` was just made.
-        let requirements = unsafe { device.raw.get_buffer_memory_requirements(raw) };
+        let mut requirements = unsafe { device.raw.get_buffer_memory_requirements(raw) };
+        if usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+            requirements.alignment = requirements.alignment.max(ADDRESS_ALIGNMENT);
+        }
         let allocation = device.allocator().allocate(&AllocationCreateDesc {
             name,
             requirements,
@@ -84,12 +90,26 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Creates a device buffer that holds `data`, through a staging copy that is waited for.
+    /// Creates a device buffer of the scene queue's that holds `data`, through a staging copy that is waited for.
     ///
     /// # Errors
     /// No memory, or a failed call.
     pub fn with_data(
         device: &Arc<Device>,
+        data: &[u8],
+        usage: vk::BufferUsageFlags,
+        name: &str,
+    ) -> Result<Self, Error> {
+        Self::with_data_on(device, device.scene_queue, data, usage, name)
+    }
+
+    /// The same for another queue: a buffer belongs to the family that wrote it.
+    ///
+    /// # Errors
+    /// As [`Buffer::with_data`].
+    pub fn with_data_on(
+        device: &Arc<Device>,
+        queue: Queue,
         data: &[u8],
         usage: vk::BufferUsageFlags,
         name: &str,
@@ -110,12 +130,20 @@ impl Buffer {
             BufferMemory::Device,
             name,
         )?;
-        CommandPool::run_once(device, device.scene_queue, |commands| {
+        CommandPool::run_once(device, queue, |commands| {
             let region = [vk::BufferCopy::default().size(size)];
             // SAFETY: both buffers are alive until `run_once` returns, which waits.
             unsafe { device.raw.cmd_copy_buffer(commands, staging.raw, buffer.raw, &region) };
         })?;
         Ok(buffer)
+    }
+
+    /// Where the device finds it (`VkDeviceAddress`), aligned to 256. Its usage has SHADER_DEVICE_ADDRESS, and its device was asked
+    /// for [`buffer_addresses`](super::DeviceRequest::buffer_addresses) or for kernels in its queue.
+    pub fn address(&self) -> u64 {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(self.raw);
+        // SAFETY: V1, V3; usage and feature are as the comment above asks.
+        unsafe { self.device.raw.get_buffer_device_address(&info) }
     }
 
     /// The mapped memory. Empty for [`BufferMemory::Device`]. The GPU must not be writing it.

@@ -8,6 +8,7 @@ use ash::{ext, khr, nvx, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 use super::calibration::HostDomain;
+use super::queue_module::KernelFunctions;
 use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
 
 /// What a [`Device`] is asked for.
@@ -17,8 +18,11 @@ pub struct DeviceRequest {
     pub export: bool,
     /// A swapchain will be made.
     pub swapchain: bool,
-    /// CUDA kernels will be launched inside command buffers (`VK_NVX_binary_import`, `VK_NVX_image_view_handle`).
+    /// CUDA kernels will be launched inside command buffers (`VK_NVX_binary_import`, `VK_NVX_image_view_handle`). They take buffers
+    /// by their addresses.
     pub kernels_in_queue: bool,
+    /// Buffers will be asked for their addresses (`bufferDeviceAddress`).
+    pub buffer_addresses: bool,
 }
 
 impl DeviceRequest {
@@ -35,6 +39,19 @@ impl DeviceRequest {
             names.extend([nvx::binary_import::NAME, nvx::image_view_handle::NAME]);
         }
         names
+    }
+
+    /// Everything that a device lacks for the request; empty when it will do.
+    pub fn missing(&self, physical: &PhysicalDevice) -> Vec<String> {
+        let mut missing = physical.missing(&self.extensions());
+        if self.needs_addresses() && !physical.has_buffer_addresses {
+            missing.push("the feature bufferDeviceAddress".into());
+        }
+        missing
+    }
+
+    fn needs_addresses(&self) -> bool {
+        self.kernels_in_queue || self.buffer_addresses
     }
 }
 
@@ -61,12 +78,14 @@ pub struct Device {
     /// Takes the processed image to the screen. Without a swapchain a queue of a compute family, which overlaps best
     /// with scenes; with one a second queue of the scene's family, since it blits; where there is neither, the scene's.
     pub present_queue: Queue,
+    /// A queue of a family that only transfers, where there is one: what a copy needs it takes from no other work.
+    pub transfer_queue: Option<Queue>,
     /// `vkGetMemoryFdKHR`; present when the request said `export`.
     pub external_memory_fd: Option<khr::external_memory_fd::Device>,
     /// `vkGetSemaphoreFdKHR`; present when the request said `export`.
     pub external_semaphore_fd: Option<khr::external_semaphore_fd::Device>,
-    /// The request said `kernels_in_queue`.
-    pub(super) has_kernels_in_queue: bool,
+    /// Present when the request said `kernels_in_queue`.
+    pub(super) kernels_in_queue: Option<KernelFunctions>,
     /// `vkGetCalibratedTimestampsEXT` where the device has it, and the host's clock it knows. (Every driver with the KHR
     /// spelling has this one too.)
     pub(super) calibrated_timestamps: Option<(ext::calibrated_timestamps::Device, HostDomain)>,
@@ -87,7 +106,7 @@ impl Device {
         request: &DeviceRequest,
     ) -> Result<Arc<Self>, Error> {
         let mut extensions = request.extensions();
-        let missing = physical.missing(&extensions);
+        let missing = request.missing(&physical);
         let Some(family) = physical.graphics_family().filter(|_| missing.is_empty()) else {
             return Err(Error::Missing {
                 device: physical.name,
@@ -111,13 +130,16 @@ impl Device {
                 .queue_family_index(family.index)
                 .queue_priorities(&priorities[..if present_index > 0 { 2 } else { 1 }]),
         ];
-        if present_family.index != family.index {
-            let of_family = vk::DeviceQueueCreateInfo::default().queue_family_index(present_family.index);
+        let transfer_family = physical.transfer_family();
+        let other_family = Some(present_family).filter(|other| other.index != family.index);
+        for other in other_family.into_iter().chain(transfer_family) {
+            let of_family = vk::DeviceQueueCreateInfo::default().queue_family_index(other.index);
             queues.push(of_family.queue_priorities(&priorities[..1]));
         }
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
             .timeline_semaphore(true)
-            .host_query_reset(true);
+            .host_query_reset(true)
+            .buffer_device_address(request.needs_addresses());
         let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
             .synchronization2(true)
             .dynamic_rendering(true);
@@ -137,12 +159,13 @@ impl Device {
             timestamp_valid_bits: family.timestamp_valid_bits,
         };
         let (scene_queue, present_queue) = (queue(family, 0), queue(present_family, present_index));
+        let transfer_queue = transfer_family.map(|family| queue(family, 0));
         let allocator = Allocator::new(&AllocatorCreateDesc {
             instance: instance.raw.clone(),
             device: raw.clone(),
             physical_device: physical.raw,
             debug_settings: Default::default(),
-            buffer_device_address: false,
+            buffer_device_address: request.needs_addresses(),
             allocation_sizes: Default::default(),
         });
         let allocator = match allocator {
@@ -163,7 +186,9 @@ impl Device {
             external_semaphore_fd: request
                 .export
                 .then(|| khr::external_semaphore_fd::Device::new(&instance.raw, &raw)),
-            has_kernels_in_queue: request.kernels_in_queue,
+            kernels_in_queue: request
+                .kernels_in_queue
+                .then(|| KernelFunctions::new(&instance.raw, &raw)),
             calibrated_timestamps: host_domain
                 .map(|domain| (ext::calibrated_timestamps::Device::new(&instance.raw, &raw), domain)),
             has_memory_budget,
@@ -175,11 +200,15 @@ impl Device {
             physical,
             scene_queue,
             present_queue,
+            transfer_queue,
             instance: Arc::clone(instance),
         };
         device.name(device.scene_queue.raw, "scene queue");
         if device.has_present_queue() {
             device.name(device.present_queue.raw, "present queue");
+        }
+        if let Some(queue) = device.transfer_queue {
+            device.name(queue.raw, "transfer queue");
         }
         Ok(Arc::new(device))
     }
@@ -187,6 +216,12 @@ impl Device {
     /// Scene and present have a queue each.
     pub fn has_present_queue(&self) -> bool {
         self.scene_queue.raw != self.present_queue.raw
+    }
+
+    /// The host may ask for results of queries whenever their slot has retired: see [`TimestampPool`](super::TimestampPool). Known of
+    /// NVIDIA's driver, which reads them from memory.
+    pub fn answers_queries_at_once(&self) -> bool {
+        self.physical.driver_id == vk::DriverId::NVIDIA_PROPRIETARY
     }
 
     /// Whether an OPTIMAL image of the format can be sampled with linear filtering.

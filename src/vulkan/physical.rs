@@ -66,6 +66,8 @@ pub struct PhysicalDevice {
     pub extensions: Vec<String>,
     /// Memory types and heaps.
     pub memory: vk::PhysicalDeviceMemoryProperties,
+    /// Buffers have addresses (`bufferDeviceAddress`).
+    pub has_buffer_addresses: bool,
     missing_features: Vec<String>,
 }
 
@@ -117,6 +119,7 @@ impl PhysicalDevice {
                 .map(|extension| text(extension.extension_name_as_c_str()))
                 .collect(),
             memory,
+            has_buffer_addresses: has_buffer_addresses(instance, raw, properties.api_version),
             missing_features: missing_features(instance, raw, properties.api_version),
         })
     }
@@ -139,6 +142,20 @@ impl PhysicalDevice {
             .iter()
             .copied()
             .find(|family| computes_only(family.flags))
+    }
+
+    /// The first family that only transfers, where there is one: the GPU's copy engine.
+    pub fn transfer_family(&self) -> Option<QueueFamily> {
+        use vk::QueueFlags as Flags;
+        let other = Flags::GRAPHICS
+            | Flags::COMPUTE
+            | Flags::VIDEO_DECODE_KHR
+            | Flags::VIDEO_ENCODE_KHR
+            | Flags::OPTICAL_FLOW_NV;
+        self.queue_families
+            .iter()
+            .copied()
+            .find(|family| family.flags.contains(Flags::TRANSFER) && !family.flags.intersects(other))
     }
 
     /// Whether it has the device extension.
@@ -221,6 +238,17 @@ fn missing_features(instance: &Instance, raw: vk::PhysicalDevice, api_version: u
     .collect()
 }
 
+fn has_buffer_addresses(instance: &Instance, raw: vk::PhysicalDevice, api_version: u32) -> bool {
+    if api_version < vk::API_VERSION_1_2 {
+        return false;
+    }
+    let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut vulkan12);
+    // SAFETY: V3; `raw` came from this instance.
+    unsafe { instance.raw.get_physical_device_features2(raw, &mut features) };
+    vulkan12.buffer_device_address == vk::TRUE
+}
+
 fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -243,6 +271,7 @@ impl PhysicalDevice {
             queue_families: Vec::new(),
             extensions: Vec::new(),
             memory: vk::PhysicalDeviceMemoryProperties::default(),
+            has_buffer_addresses: false,
             missing_features: Vec::new(),
         }
     }
@@ -263,6 +292,32 @@ mod tests {
             node_mask: 2,
         };
         assert_eq!(Luid::of(&id.device_luid_valid(true)), Some(luid));
+    }
+
+    #[test]
+    fn a_family_that_only_transfers_does_nothing_else() {
+        use vk::QueueFlags as Flags;
+        let mut device = PhysicalDevice::imagined(0, "a", vk::PhysicalDeviceType::OTHER, [0; 16]);
+        let mut families = |flags: &[Flags]| {
+            device.queue_families = flags
+                .iter()
+                .zip(0..)
+                .map(|(flags, index)| QueueFamily {
+                    index,
+                    flags: *flags,
+                    count: 1,
+                    timestamp_valid_bits: 64,
+                })
+                .collect();
+            device.transfer_family().map(|family| family.index)
+        };
+        let all = Flags::GRAPHICS | Flags::COMPUTE | Flags::TRANSFER;
+        assert_eq!(families(&[all]), None);
+        // As an NVIDIA GPU has them.
+        let transfers = Flags::TRANSFER | Flags::SPARSE_BINDING;
+        let compute = transfers | Flags::COMPUTE;
+        let video = transfers | Flags::VIDEO_DECODE_KHR;
+        assert_eq!(families(&[all, video, compute, transfers]), Some(3));
     }
 
     #[test]

@@ -10,10 +10,12 @@ use super::{Buffer, BufferMemory, Device, Error, Queue, ResultExt};
 /// `VkQueryPool` of timestamps, with the memory they are read from.
 ///
 /// The queue copies them, rather than the host asking for them: Mesa's lavapipe answers `vkGetQueryPoolResults` only when
-/// the whole device is idle, which stalls every frame, and never ends when a frame hangs.
+/// the whole device is idle, which stalls every frame, and never ends when a frame hangs. [`TimestampPool::asked`] makes one for
+/// drivers that answer at once, which saves the queue the copy.
 pub struct TimestampPool {
     raw: vk::QueryPool,
-    values: Buffer,
+    /// Where the queue copies them to; `None`: the driver is asked.
+    values: Option<Buffer>,
     count: u32,
     valid_bits: u32,
     device: Arc<Device>,
@@ -25,11 +27,29 @@ impl TimestampPool {
     /// # Errors
     /// A failed call.
     pub fn new(device: &Arc<Device>, queue: Queue, count: u32, name: &str) -> Result<Option<Self>, Error> {
+        let (size, usage) = (u64::from(count) * 8, vk::BufferUsageFlags::TRANSFER_DST);
+        let values = Buffer::new(device, size, usage, BufferMemory::ReadBack, name)?;
+        Self::with_values(device, queue, count, Some(values), name)
+    }
+
+    /// The same, of which the host asks the driver once their slot has retired: they need no [`copy`](Self::copy).
+    ///
+    /// # Errors
+    /// A failed call.
+    pub fn asked(device: &Arc<Device>, queue: Queue, count: u32, name: &str) -> Result<Option<Self>, Error> {
+        Self::with_values(device, queue, count, None, name)
+    }
+
+    fn with_values(
+        device: &Arc<Device>,
+        queue: Queue,
+        count: u32,
+        values: Option<Buffer>,
+        name: &str,
+    ) -> Result<Option<Self>, Error> {
         if queue.timestamp_valid_bits == 0 {
             return Ok(None);
         }
-        let (size, usage) = (u64::from(count) * 8, vk::BufferUsageFlags::TRANSFER_DST);
-        let values = Buffer::new(device, size, usage, BufferMemory::ReadBack, name)?;
         let create_info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(count);
@@ -51,7 +71,14 @@ impl TimestampPool {
     pub fn reset(&mut self) {
         // SAFETY: V1; hostQueryReset is enabled; the caller's slot has retired.
         unsafe { self.device.raw.reset_query_pool(self.raw, 0, self.count) };
-        self.values.bytes_mut().fill(0);
+        if let Some(values) = &mut self.values {
+            values.bytes_mut().fill(0);
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
     /// Records a timestamp that is taken when everything recorded before it in the queue has finished.
@@ -65,21 +92,38 @@ impl TimestampPool {
     /// Records the copy of the first `count` timestamps to where the host reads them. They must have been written before, in
     /// this command buffer or in one that it waits for.
     pub fn copy(&self, commands: vk::CommandBuffer, count: u32) {
+        let Some(values) = &self.values else { return };
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        let (raw, target) = (&self.device.raw, self.values.raw);
+        let (raw, target) = (&self.device.raw, values.raw);
         // SAFETY: V1; the caller's command buffer is recording; the buffer has 8 bytes for each query.
         unsafe { raw.cmd_copy_query_pool_results(commands, self.raw, 0, count.min(self.count), target, 0, 8, flags) };
         transfer_to_host(&self.device, commands);
     }
 
-    /// The timestamps in nanoseconds of the device's clock; `None` where none was copied since the last reset. The
-    /// submission that copied them must have finished.
+    /// The timestamps in nanoseconds of the device's clock; `None` where none was copied (or, of a pool that is asked, written)
+    /// since the last reset. The submission that did so must have finished.
     pub fn read(&self) -> Vec<Option<u64>> {
-        let ticks = bytemuck::pod_collect_to_vec::<u8, u64>(self.values.bytes());
+        let ticks = match &self.values {
+            Some(values) => bytemuck::pod_collect_to_vec::<u8, u64>(values.bytes()),
+            None => self.ask(),
+        };
         let first = ticks.iter().copied().find(|ticks| *ticks != 0).unwrap_or_default();
         ticks
             .into_iter()
             .map(|ticks| (ticks != 0).then(|| self.device.physical.nanoseconds(self.unwrapped(first, ticks))))
+            .collect()
+    }
+
+    /// What the driver says: 0 for those that were not written.
+    fn ask(&self) -> Vec<u64> {
+        let mut answers = vec![[0u64; 2]; self.count as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
+        // SAFETY: V1; each answer has room for a value and its availability. NOT_READY says that some were not written, which
+        // their availability says too.
+        let _ = unsafe { self.device.raw.get_query_pool_results(self.raw, 0, &mut answers, flags) };
+        answers
+            .iter()
+            .map(|[ticks, is_there]| ticks * is_there.min(&1))
             .collect()
     }
 

@@ -14,33 +14,56 @@ const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
     layer_count: 1,
 };
 
+/// An image's handle, and its extent.
+pub type WholeImage = (vk::Image, vk::Extent2D);
+
 /// Copies all of `source` (TRANSFER_SRC_OPTIMAL) to all of `target` (TRANSFER_DST_OPTIMAL), converting the order of its channels,
 /// and scaling where the extents differ. Needs a queue that can draw.
-pub fn blit(
-    device: &Device,
-    commands: vk::CommandBuffer,
-    source: &Image,
-    target: vk::Image,
-    target_extent: vk::Extent2D,
-) {
-    let same = source.description.extent == target_extent;
+pub fn blit(device: &Device, commands: vk::CommandBuffer, source: WholeImage, target: WholeImage) {
+    let same = source.1 == target.1;
     // Texels that meet one to one are not to be mixed with their neighbours by rounding.
     let filter = if same { vk::Filter::NEAREST } else { vk::Filter::LINEAR };
     let region = [vk::ImageBlit::default()
         .src_subresource(LAYERS)
-        .src_offsets(corners(source.description.extent))
+        .src_offsets(corners(source.1))
         .dst_subresource(LAYERS)
-        .dst_offsets(corners(target_extent))];
+        .dst_offsets(corners(target.1))];
     // SAFETY: the caller's command buffer is recording, and both images live as long as it may run (V2).
     unsafe {
         device.raw.cmd_blit_image(
             commands,
-            source.raw,
+            source.0,
+            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+            target.0,
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+            &region,
+            filter,
+        );
+    }
+}
+
+/// Copies all of `source` (TRANSFER_SRC_OPTIMAL) to all of `target` (TRANSFER_DST_OPTIMAL), of the same extent and format. Any queue
+/// can do it.
+pub fn copy_image(
+    device: &Device,
+    commands: vk::CommandBuffer,
+    source: vk::Image,
+    target: vk::Image,
+    extent: vk::Extent2D,
+) {
+    let region = [vk::ImageCopy::default()
+        .src_subresource(LAYERS)
+        .dst_subresource(LAYERS)
+        .extent(extent.into())];
+    // SAFETY: the caller's command buffer is recording, and both images live as long as it may run (V2).
+    unsafe {
+        device.raw.cmd_copy_image(
+            commands,
+            source,
             vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
             target,
             vk::ImageLayout::TRANSFER_DST_OPTIMAL,
             &region,
-            filter,
         );
     }
 }

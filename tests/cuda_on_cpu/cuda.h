@@ -15,6 +15,8 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
+// Kernels of several units may have one name: not as "C" functions.
+#define HANDOVER_KERNEL
 // One block at a time has it.
 #define __shared__ static
 
@@ -131,8 +133,8 @@ struct Surface {
 using cudaSurfaceObject_t = unsigned long long;
 using cudaTextureObject_t = unsigned long long;
 
-// A position outside would trap on a GPU too. An access may span several texels, of which the first stands at a multiple.
-inline char* surface_bytes(cudaSurfaceObject_t object, int size, int x_bytes, int y) {
+// Where an access of so many bytes begins: of whole texels, at a multiple of its size. Outside it would trap on a GPU too.
+inline char* surface_texels(cudaSurfaceObject_t object, int size, int x_bytes, int y) {
     Surface* surface = reinterpret_cast<Surface*>(object);
     if (!surface || size % surface->texel_bytes != 0 || x_bytes % size != 0 || x_bytes < 0 || y < 0 ||
         x_bytes + size > surface->width * surface->texel_bytes || y >= surface->height) {
@@ -145,14 +147,22 @@ inline char* surface_bytes(cudaSurfaceObject_t object, int size, int x_bytes, in
 template <typename T>
 T surf2Dread(cudaSurfaceObject_t object, int x_bytes, int y) {
     T value;
-    std::memcpy(&value, surface_bytes(object, sizeof value, x_bytes, y), sizeof value);
+    std::memcpy(&value, surface_texels(object, sizeof value, x_bytes, y), sizeof value);
     return value;
 }
 
 template <typename T>
 void surf2Dwrite(T value, cudaSurfaceObject_t object, int x_bytes, int y) {
-    std::memcpy(surface_bytes(object, sizeof value, x_bytes, y), &value, sizeof value);
+    std::memcpy(surface_texels(object, sizeof value, x_bytes, y), &value, sizeof value);
 }
+
+template <typename T>
+T __ldg(const T* at) {
+    return *at;
+}
+
+inline ushort2 halves_of(unsigned word) { return {(unsigned short)word, (unsigned short)(word >> 16)}; }
+inline unsigned word_of(unsigned short first, unsigned short second) { return unsigned(second) << 16 | first; }
 
 // Every half's value, computed once: a kernel with many taps converts millions.
 struct HalfValues {

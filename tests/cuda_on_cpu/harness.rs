@@ -2,7 +2,9 @@
 
 use half::f16;
 use handover::kernels::reference::FrameParameters;
-use handover::kernels::{BufferId, Effect, FrameExtents, Guide, ImageId, KeptId, Plan, State, TestGuides, Transform};
+use handover::kernels::{
+    BufferId, Effect, FrameExtents, Guide, HEADER, ImageId, KeptId, Plan, State, TestGuides, Transform,
+};
 use rayon::prelude::*;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -11,10 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// One effect's code to compile: as it is committed, or broken on purpose.
+/// One effect's code to compile: as it is committed, or broken on purpose; or a fused kernel with the code of its effects.
 pub struct Unit<'a> {
     pub effect: &'a Effect,
     pub code: String,
+    /// What it includes besides the header, text by name.
+    pub included: Vec<(String, String)>,
 }
 
 /// A program that holds the kernels of several units.
@@ -27,7 +31,8 @@ pub struct Program {
 
 /// Frames to compute, one after the other.
 pub struct Job {
-    pub unit: usize,
+    /// By launch, whose kernel it runs.
+    pub units: Vec<usize>,
     pub plan: Plan,
     pub extents: FrameExtents,
     pub frames: Vec<Frame>,
@@ -45,12 +50,24 @@ const UNITS_A_CHUNK: usize = 12;
 
 impl Program {
     pub fn compile(units: &[Unit]) -> Self {
+        Self::compile_with(HEADER, units)
+    }
+
+    /// With this text as `handover.cuh`.
+    pub fn compile_with(header: &str, units: &[Unit]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("handover.cuh"), header).expect("writes the header");
         let mut first_kernel = Vec::new();
         let mut table = String::new();
         let mut names = Vec::new();
-        for (chunk, members) in units.chunks(UNITS_A_CHUNK).enumerate() {
-            let first_unit = chunk * UNITS_A_CHUNK;
+        // A fused kernel changes a macro for what comes after it, so that each is a chunk.
+        let size = if units.iter().any(|unit| !unit.included.is_empty()) {
+            1
+        } else {
+            UNITS_A_CHUNK
+        };
+        for (chunk, members) in units.chunks(size).enumerate() {
+            let first_unit = chunk * size;
             let source = chunk_source(folder.path(), chunk, first_unit, members, &mut first_kernel);
             fs::write(folder.path().join(format!("chunk_{chunk}.cpp")), source).expect("writes a chunk");
             writeln!(table, "extern const Kernel chunk_{chunk}[];").expect("a string");
@@ -90,21 +107,9 @@ impl Program {
 
     /// As `run`; where a kernel does what the device forbids, the program's words about it.
     pub fn try_run(&self, jobs: &[Job]) -> Result<Vec<Vec<[f16; 4]>>, String> {
-        let input = self.folder.path().join("jobs");
         let bytes: Vec<u8> = jobs.iter().flat_map(|job| self.encode(job)).collect();
-        fs::write(&input, bytes).expect("writes the jobs");
-        let output = Command::new(&self.path)
-            .stdin(File::open(&input).expect("opens the jobs"))
-            .output()
-            .expect("runs");
-        if !output.status.success() {
-            return Err(format!(
-                "{}: {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
-            ));
-        }
-        let mut rest = output.stdout.as_slice();
+        let output = try_run(self.folder.path(), &self.path, &bytes)?;
+        let mut rest = output.as_slice();
         let images = jobs.iter().map(|job| {
             let [width, height] = job.extents.display.map(|length| length as usize);
             let (image, after) = rest.split_at(width * height * 8);
@@ -171,9 +176,9 @@ impl Program {
         bytes.extend_from_slice(bytemuck::cast_slice(reals.as_flattened()));
         let mut number = |value: usize| bytes.extend((value as u32).to_le_bytes());
         number(job.plan.launches.len());
-        for launch in &job.plan.launches {
+        for (launch, unit) in job.plan.launches.iter().zip(&job.units) {
             let description = launch.description();
-            let [chunk, first] = self.first_kernel[job.unit];
+            let [chunk, first] = self.first_kernel[*unit];
             let transform = job.plan.transform_of(launch, job.extents);
             match transform {
                 Some((Transform::R2c, ..)) => [usize::MAX, 0].into_iter().for_each(&mut number),
@@ -277,11 +282,19 @@ fn chunk_source(folder: &Path, chunk: usize, first: usize, units: &[Unit], place
     let mut count = 0;
     for (index, unit) in (first..).zip(units) {
         places.push([chunk, count]);
-        let file = folder.join(format!("unit_{index}.cu"));
+        let own = folder.join(format!("unit_{index}"));
+        fs::create_dir(&own).expect("makes a folder");
+        let file = own.join("unit.cu");
         // One unit's kernels may have the names of another's: that needs C++ linkage. What a unit includes besides the header
         // is its own as well.
-        let code = unit.code.replace("extern \"C\"", "").replace("#pragma once", "");
-        fs::write(&file, code).expect("writes a unit");
+        let write = |path: &Path, code: &str| {
+            let code = code.replace("extern \"C\"", "").replace("#pragma once", "");
+            fs::write(path, code).expect("writes a unit");
+        };
+        write(&file, &unit.code);
+        for (name, code) in &unit.included {
+            write(&own.join(name), code);
+        }
         writeln!(source, "namespace unit_{index} {{\n#include \"{}\"\n}}", file.display()).expect("a string");
         let parameters = parameter_struct(unit.effect);
         for pass in &unit.effect.passes {
@@ -306,8 +319,31 @@ fn chunk_source(folder: &Path, chunk: usize, first: usize, units: &[Unit], place
     format!("{source}{table}}};\n")
 }
 
+/// What a program makes of its input.
+pub fn run(folder: &Path, program: &Path, input: &[u8]) -> Vec<u8> {
+    try_run(folder, program, input).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same; where the program fails, its words about it.
+fn try_run(folder: &Path, program: &Path, input: &[u8]) -> Result<Vec<u8>, String> {
+    let jobs = folder.join("jobs");
+    fs::write(&jobs, input).expect("writes the jobs");
+    let output = Command::new(program)
+        .stdin(File::open(&jobs).expect("opens the jobs"))
+        .output()
+        .expect("runs");
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(format!(
+            "{}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
 /// Runs g++ in a folder.
-fn compiler(folder: &Path, arguments: &[&OsStr]) {
+pub fn compiler(folder: &Path, arguments: &[&OsStr]) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("g++")
         // As the kernels' own --fmad=false: nothing is contracted but what says fmaf.
@@ -323,8 +359,6 @@ fn compiler(folder: &Path, arguments: &[&OsStr]) {
         .arg("-I")
         .arg(here.join("tests/cuda_on_cpu"))
         .arg("-I")
-        .arg(here.join("kernels"))
-        .arg("-I")
         .arg(folder)
         .args(arguments)
         .current_dir(folder)
@@ -339,6 +373,9 @@ fn compiler(folder: &Path, arguments: &[&OsStr]) {
 
 /// `chromatic_aberration` has `ChromaticAberrationParameters`.
 fn parameter_struct(effect: &Effect) -> String {
+    if effect.passes[0].entry.starts_with("fused_") {
+        return "FusedParameters".into();
+    }
     if effect.parameters.is_empty() {
         return "NoParameters".into();
     }

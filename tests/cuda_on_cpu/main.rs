@@ -2,14 +2,16 @@
 //! kernels broken on purpose must be found out.
 
 mod cooperation;
+mod fused;
 mod harness;
 mod mutations;
+mod screen;
 
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
 use handover::kernels::{
-    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, Plan, Table, TestGuides,
-    catalogue, compare, random_image,
+    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, PassDescription, Plan, Table,
+    TestGuides, catalogue, compare, random_image,
 };
 use harness::{Frame, Job, Program, Unit};
 use mutations::MUTATIONS;
@@ -98,7 +100,7 @@ fn jobs(effect: &Effect, unit: usize) -> Vec<Job> {
                 // The program's table, if there is one, and others in turn.
                 let plan = &plans[jobs.len() / 2 % plans.len()];
                 jobs.push(Job {
-                    unit,
+                    units: vec![unit; plan.launches.len()],
                     plan: plan.clone(),
                     extents: FrameExtents { scene, display },
                     frames: frames.collect(),
@@ -155,6 +157,7 @@ fn every_kernel_equals_its_reference() {
         .map(|effect| Unit {
             effect,
             code: effect.code.clone(),
+            included: Vec::new(),
         })
         .collect();
     let program = Program::compile(&units);
@@ -210,10 +213,16 @@ fn a_broken_kernel_is_found_out() {
         units.push(Unit {
             effect,
             code: effect.code.replace(from, to),
+            included: Vec::new(),
         });
         labels.push(format!("{name}: {to}"));
     }
-    for effect in catalogue().effects() {
+    // Of pointwise passes the header keeps to the extent.
+    let keeps_to_extent = |effect: &&Arc<Effect>| {
+        let writes = |pass: &&PassDescription| pass.destination.is_some();
+        !effect.passes.iter().filter(writes).all(|pass| pass.pointwise)
+    };
+    for effect in catalogue().effects().iter().filter(keeps_to_extent) {
         // The last row and the last column are left out.
         for extent in [
             "at.y + 1 < int(pass.destination.extent.y)",
@@ -224,7 +233,11 @@ fn a_broken_kernel_is_found_out() {
                 .code
                 .replace("if (!covers(pass.destination, at)) return;", &guard);
             assert_ne!(code, effect.code);
-            units.push(Unit { effect, code });
+            units.push(Unit {
+                effect,
+                code,
+                included: Vec::new(),
+            });
             labels.push(format!("{}: {extent}", effect.name));
         }
     }

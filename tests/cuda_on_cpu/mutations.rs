@@ -4,8 +4,8 @@
 pub const MUTATIONS: &[(&str, &str, &str)] = &[
     (
         "copy",
-        "load_bits(pass.source, at)",
-        "to_half(to_float(load_bits(pass.source, make_int2(at.x, at.y / 2 * 2))))",
+        "return bits;",
+        "return at.y % 2 == 0 ? bits : to_half(to_float(bits) * 0.5f);",
     ),
     ("complement", "1.0f - value.w", "value.w"),
     ("template", "(color.y - grey)", "(color.x - grey)"),
@@ -62,7 +62,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ),
     ("normal_view", "normal.z == 0.0f", "normal.z != 0.0f"),
     ("albedo_view", "albedo.y, albedo.z", "albedo.z, albedo.y"),
-    ("albedo_view", "load(pass.source, at.x, at.y).w", "albedo.w"),
+    ("albedo_view", "albedo.z, color.w", "albedo.z, albedo.w"),
     ("motion_view", "ramp(index, 25, 11)", "ramp(index, 25, 12)"),
     ("motion_view", "atan2f(back.y, back.x)", "atan2f(back.x, back.y)"),
     ("motion_view", "0.75f * value", "0.7f * value"),

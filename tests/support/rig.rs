@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ash::vk;
 use handover::app::{Action, Flow, Input, Session};
-use handover::present::{Acquired, Presented, Presenter, Software, Swapchain, VSync, can_present};
+use handover::present::{Acquired, Presented, Presenter, Screen, Software, Swapchain, VSync, can_present};
 use handover::vulkan::{
     Buffer, BufferMemory, CommandPool, Device, DeviceRequest, Image, ImageDescription, Instance, InstanceRequest,
     PhysicalDevice, Surface, Timeline, TimelineWait, ValidationLog,
@@ -222,7 +222,7 @@ impl<F: FnMut(&Window)> Rig<F> {
             .image_extent(slot_of.screen.description.extent.into())];
         let copied = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
         let before = whole(vk::ImageLayout::UNDEFINED, copied);
-        let after = whole(copied, vk::ImageLayout::GENERAL);
+        let after = whole(copied, vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
         let raw = &self.device.raw;
         // SAFETY: the command buffer is recording; image and buffer live until the device is idle.
         unsafe {
@@ -230,7 +230,8 @@ impl<F: FnMut(&Window)> Rig<F> {
             raw.cmd_copy_buffer_to_image(commands, sized.pattern.raw, image, copied, &region);
             raw.cmd_pipeline_barrier2(commands, &vk::DependencyInfo::default().image_memory_barriers(&after));
         }
-        self.presenter.record(commands, slot, target, &slot_of.screen);
+        let screen = Screen::from(&slot_of.screen);
+        self.presenter.record(commands, slot, target, screen);
         slot_of.pool.end().unwrap();
     }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::bench::Case;
+use crate::bench::{Case, IN_QUEUE};
 use crate::kernels::{Chain, catalogue};
+use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
@@ -22,6 +23,7 @@ pub struct Axes {
     schedules: Vec<Schedule>,
     in_flight: Vec<u8>,
     instrument: Vec<Instrument>,
+    fuse: Vec<Fuse>,
     /// Rounds of each case.
     pub rounds: u32,
     /// Frames of a round; `None`: as many as make a short bench.
@@ -55,7 +57,7 @@ impl Axes {
     /// # Errors
     /// An unknown effect.
     pub fn of(options: &BenchOptions) -> anyhow::Result<Self> {
-        use Schedule::{Pipelined, Serial};
+        use Schedule::{CopyBack, Pipelined, Serial};
         let BenchOptions { set, .. } = options;
         let (scene, chain) = match set {
             BenchSet::Short => ("studio", "default"),
@@ -66,7 +68,7 @@ impl Axes {
             BenchSet::Short => (vec![P720], vec![Serial, Pipelined], vec![1, 3], vec![Instrument::Frame]),
             BenchSet::Schedules => (
                 vec![P720],
-                vec![Serial, Pipelined],
+                vec![Serial, Pipelined, CopyBack],
                 vec![1, 2, 3, 4, 8],
                 vec![Instrument::Frame],
             ),
@@ -92,6 +94,7 @@ impl Axes {
             schedules: options.schedules.clone().unwrap_or(schedules),
             in_flight: options.in_flight.clone().unwrap_or(in_flight),
             instrument: options.instrument.clone().unwrap_or(instrument),
+            fuse: options.fuse.clone().unwrap_or(vec![Fuse::Auto]),
             rounds: options.rounds.unwrap_or(rounds),
             frames: options.frames.or(frames),
             warm_up: options.warm_up,
@@ -119,8 +122,8 @@ impl Axes {
             for scene in &self.scenes {
                 for chain in &self.chains {
                     for processor in processors {
-                        for (schedule, frames_in_flight) in self.orders() {
-                            for instrument in &self.instrument {
+                        for (schedule, frames_in_flight) in self.orders(processor) {
+                            for (instrument, fuse) in self.ways_of(processor) {
                                 cases.push(Case {
                                     scene: scene.trim().to_owned(),
                                     width: size.width,
@@ -129,7 +132,8 @@ impl Axes {
                                     processor: (*processor).to_owned(),
                                     schedule,
                                     frames_in_flight,
-                                    instrument: *instrument,
+                                    instrument,
+                                    fuse,
                                 });
                             }
                         }
@@ -146,16 +150,30 @@ impl Axes {
         once
     }
 
-    /// Schedules with the frames they have in flight: serial has one.
-    fn orders(&self) -> Vec<(Schedule, usize)> {
+    /// How much is measured, and what is fused: the host fuses nothing.
+    fn ways_of(&self, processor: &str) -> impl Iterator<Item = (Instrument, Fuse)> {
+        let fuse = if processor == "host" {
+            &[Fuse::Auto][..]
+        } else {
+            &self.fuse
+        };
+        let of = |instrument: Instrument| fuse.iter().map(move |fuse| (instrument, *fuse));
+        self.instrument.iter().copied().flat_map(of)
+    }
+
+    /// Schedules with the frames they have in flight: serial has one. A processor that is in the queue has one order.
+    fn orders(&self, processor: &str) -> Vec<(Schedule, usize)> {
         let of = |schedule: &Schedule| match schedule {
             Schedule::Serial => vec![(Schedule::Serial, 1)],
-            Schedule::Pipelined => {
+            several => {
                 let counts = self.in_flight.iter();
-                counts.map(|count| (Schedule::Pipelined, (*count).into())).collect()
+                counts.map(|count| (*several, (*count).into())).collect()
             }
         };
-        self.schedules.iter().flat_map(of).collect()
+        match processor {
+            IN_QUEUE => of(&Schedule::Pipelined),
+            _ => self.schedules.iter().flat_map(of).collect(),
+        }
     }
 }
 

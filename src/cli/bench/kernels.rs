@@ -202,6 +202,9 @@ fn rounds(
         transforms: crate::cuda::find_cufft().is_ok(),
     };
     let mut all: Vec<(Plan, u32, EffectTimes)> = Vec::new();
+    let image_bytes = extents.display.iter().map(|length| f64::from(*length)).product::<f64>() * 8.0;
+    let copies = timed.copy_us(extents.display, FEWEST as u32)?;
+    let copies = timed.copy_us(extents.display, (ROUND_US / copies).clamp(FEWEST, MOST) as u32)?;
     for (effect, chain) in chains {
         let plan = chain.plan_over(given);
         if plan.launches[0].of.id != effect.id {
@@ -214,6 +217,7 @@ fn rounds(
         let times = EffectTimes {
             effect: effect.name.clone(),
             extent: extents.display,
+            copy_bandwidth: 2.0 * image_bytes / copies * 1e6,
             least_bytes: plan.least_frame_bytes(extents),
             arithmetic: effect.arithmetic,
             rounds_us: Vec::new(),

@@ -1,5 +1,6 @@
 //! The rounds: which renderers are alive, in which order they run, and what each round measures.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use ash::vk;
 use fastrand::Rng;
 
 use crate::bench::{Case, Results, Round};
-use crate::kernels::{Chain, Given, Plan, catalogue};
+use crate::kernels::{Chain, Effect, Given, Member, Plan, catalogue};
+use crate::live::{Fuse, fuse};
 use crate::renderer::{Renderer, Settings, View};
 use crate::scene::none::NoScene;
 use crate::scene::{Camera, SceneFrame};
@@ -42,7 +44,10 @@ impl Machines {
             if let Some(reason) = &machine.without_cuda {
                 tracing::info!("the host runs the kernels: {reason}");
             }
-            if !all.iter().any(|other| processor_of(other) == processor_of(&machine)) {
+            if !all
+                .iter()
+                .any(|other| other.processor_name() == machine.processor_name())
+            {
                 all.push(machine);
             }
         }
@@ -59,12 +64,8 @@ impl Machines {
 
     /// Who runs the chain on each.
     pub fn processors(&self) -> Vec<&'static str> {
-        self.all.iter().map(processor_of).collect()
+        self.all.iter().map(Machine::processor_name).collect()
     }
-}
-
-fn processor_of(machine: &Machine) -> &'static str {
-    if machine.cuda.is_some() { "cuda" } else { "host" }
 }
 
 /// Bytes of GPU memory for a texel of a slot, rounded up: the images of a slot take 40, the host's processor has 16 more, and
@@ -99,14 +100,25 @@ impl<'a> Measurement<'a> {
         for case in cases {
             machines.all[0].check_extent(extent(case))?;
         }
+        let kernels = FusedKernels::default();
         let plan = |case: &Case| {
             let chain = chains.iter().find(|chain| names(chain) == case.chain);
             let chain = chain.expect("cases are made from the chains");
-            Arc::new(chain.plan_over(Given {
+            let given = Given {
                 guides: case.scene != NoScene::NAME,
                 scaled: false,
                 transforms: true,
-            }))
+            };
+            let device = machine_of(machines, case)
+                .cuda
+                .as_ref()
+                .filter(|_| case.fuse == Fuse::Auto);
+            Arc::new(match device {
+                Some((_, device)) => {
+                    chain.plan_fused(given, &|members| kernels.find(members, device.compute_capability))
+                }
+                None => chain.plan_over(given),
+            })
         };
         Ok(Self {
             alive: Vec::new(),
@@ -218,11 +230,35 @@ impl<'a> Measurement<'a> {
     }
 }
 
+/// Kernels of neighbours, made once; all machines are of one GPU.
+#[derive(Default)]
+struct FusedKernels {
+    made: RefCell<Vec<(Vec<Member>, Option<Arc<Effect>>)>>,
+}
+
+impl FusedKernels {
+    /// Waits for it. `None`: it cannot be made, which is said, and the effects run one by one.
+    fn find(&self, members: &[Member], capability: (i32, i32)) -> Option<Arc<Effect>> {
+        let mut made = self.made.borrow_mut();
+        if let Some((_, kernel)) = made.iter().find(|(known, _)| known == members) {
+            return kernel.clone();
+        }
+        let kernel = fuse(members, capability).map(Arc::new);
+        let kernel = kernel
+            .inspect_err(|error| tracing::warn!("effects run one by one: {error}"))
+            .ok();
+        made.push((members.to_vec(), kernel.clone()));
+        kernel
+    }
+}
+
+fn machine_of<'a>(machines: &'a Machines, case: &Case) -> &'a Machine {
+    let mut all = machines.all.iter();
+    all.find(|machine| machine.processor_name() == case.processor)
+        .expect("cases are made from the machines")
+}
+
 fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
-    let machine = machines
-        .all
-        .iter()
-        .find(|machine| processor_of(machine) == case.processor);
     let settings = Settings {
         render_scale: 1.0,
         frames_in_flight: case.frames_in_flight,
@@ -234,9 +270,7 @@ fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
         check_tags: false,
         check_complement: false,
     };
-    machine
-        .expect("cases are made from the machines")
-        .offscreen(&case.scene, extent(case), settings)
+    machine_of(machines, case).offscreen(&case.scene, extent(case), settings)
 }
 
 fn extent(case: &Case) -> vk::Extent2D {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::bench::MOST_ROUNDS;
+use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
@@ -52,7 +53,7 @@ pub struct BenchOptions {
         help_heading = "The ways to do it: each with each"
     )]
     pub processors: Option<Vec<ProcessorChoice>>,
-    /// The order in which the parts of frames are submitted; serial has one frame in flight.
+    /// The order in which the parts of frames are submitted; serial has one frame in flight, and the processor in-queue none of these.
     #[arg(
         long,
         value_name = "A,B",
@@ -79,6 +80,16 @@ pub struct BenchOptions {
         help_heading = "The ways to do it: each with each"
     )]
     pub instrument: Option<Vec<Instrument>>,
+
+    /// Whether neighbouring effects that make each texel of one run as one kernel, where CUDA runs them.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "The ways to do it: each with each"
+    )]
+    pub fuse: Option<Vec<Fuse>>,
 
     /// Rounds; each runs every case once, in an order of its own. Below 6 no difference is called.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS as i64), help_heading = "How often")]
@@ -114,7 +125,7 @@ pub struct BenchOptions {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "rounds", "frames",
+            "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "fuse", "rounds", "frames",
             "warm_up", "seed", "gpu", "memory", "json",
         ],
         help_heading = "Results"

@@ -7,6 +7,7 @@ use super::super::effect::{
 };
 use super::super::grid::{Grid, GridKind, Transform};
 use super::super::table::TableFormat;
+use crate::kernels::{POINTWISE_BLOCK, POINTWISE_TEXELS};
 
 /// Most launches that one pass is repeated for.
 const MOST_REPEATS: u32 = 256;
@@ -39,6 +40,8 @@ pub(super) struct PassText {
     #[serde(default)]
     index: u32,
     repeat: Option<u32>,
+    #[serde(default)]
+    pointwise: bool,
     transform: Option<Transform>,
 }
 
@@ -74,6 +77,7 @@ pub(super) struct Resolver<'a> {
     buffers: Vec<BufferDescription>,
     passes: Vec<PassDescription>,
     several: bool,
+    upscales: bool,
 }
 
 impl BufferText {
@@ -136,7 +140,7 @@ impl BufferText {
 
 impl<'a> Resolver<'a> {
     /// Knows what lasts from frame to frame from the start: its previous contents may be read before it is written.
-    pub fn new(effect: &'a str, passes: &[&PassText], buffers: Vec<BufferDescription>) -> Self {
+    pub fn new(effect: &'a str, passes: &[&PassText], buffers: Vec<BufferDescription>, upscales: bool) -> Self {
         let kept = passes.iter().filter(|pass| pass.keeps).filter_map(|pass| {
             let shape = pass.shape();
             pass.destination.clone().map(|name| (name, shape))
@@ -149,6 +153,7 @@ impl<'a> Resolver<'a> {
             buffers,
             passes: Vec::new(),
             several: passes.len() > 1,
+            upscales,
         }
     }
 
@@ -161,7 +166,9 @@ impl<'a> Resolver<'a> {
         if let Some(transform) = pass.transform {
             return self.transform(pass, transform, last);
         }
-        let block = pass.block.unwrap_or(USUAL_BLOCK);
+        let block = pass
+            .block
+            .unwrap_or(if pass.pointwise { POINTWISE_BLOCK } else { USUAL_BLOCK });
         if block.contains(&0) || block[0].saturating_mul(block[1]) > 1024 {
             return Err(format!("expected a block of 1 to 1024 threads, found {block:?}"));
         }
@@ -192,6 +199,14 @@ impl<'a> Resolver<'a> {
             return Err("a repeated pass reads what it wrote: expected a source and a destination".into());
         }
         let buffers = self.pass_buffers(&pass.buffers)?;
+        if pass.pointwise
+            && (pass.threads.is_some() || repeat > 1 || pass.source.is_none() || pass.destination.is_none())
+        {
+            return Err(
+                "a pointwise pass makes each texel of one: expected a source and a destination, neither `threads` nor `repeat`"
+                    .into(),
+            );
+        }
         for index in 0..repeat {
             let destination = match &pass.destination {
                 Some(name) if index + 1 == repeat => Some(self.write(name, pass, last)?),
@@ -199,6 +214,9 @@ impl<'a> Resolver<'a> {
                 None if last => return Err("the last pass must write \"output\"".into()),
                 None => None,
             };
+            if let (true, Some(source), Some(destination)) = (pass.pointwise, sources[0], destination) {
+                self.check_pointwise(source, destination)?;
+            }
             self.passes.push(PassDescription {
                 entry: pass.entry.clone(),
                 label: self.label(pass),
@@ -206,9 +224,12 @@ impl<'a> Resolver<'a> {
                 destination,
                 buffers,
                 threads: pass.threads,
-                texels: pass.texels.unwrap_or([1; 2]),
+                texels: pass
+                    .texels
+                    .unwrap_or(if pass.pointwise { POINTWISE_TEXELS } else { [1; 2] }),
                 block,
                 index: pass.index + index,
+                pointwise: pass.pointwise,
                 transform: None,
             });
             sources[0] = destination;
@@ -259,8 +280,28 @@ impl<'a> Resolver<'a> {
             texels: [1; 2],
             block: [1, 1],
             index: 0,
+            pointwise: false,
             transform: Some(transform),
         });
+        Ok(())
+    }
+
+    /// A texel of the one is made of the texel of the other at the same place: they must be alike.
+    fn check_pointwise(&self, source: PassImage, destination: PassImage) -> Result<(), String> {
+        let usual = ImageShape {
+            divisor: 1,
+            format: TexelFormat::Rgba16f,
+        };
+        let shape = |image: PassImage| match image {
+            PassImage::Input | PassImage::Output => usual,
+            PassImage::Scratch { shape, .. } => shape,
+            PassImage::Kept { index, .. } => self.kept[index].1,
+        };
+        let is_enlarged = self.upscales && source == PassImage::Input;
+        let [from, to] = [shape(source), shape(destination)];
+        if is_enlarged || from.divisor != to.divisor || from.format != usual.format || to.format != usual.format {
+            return Err("a pointwise pass makes each texel of one: expected a source and a destination of one extent, both rgba16f".into());
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::fuse::{FusedKernels, fuse};
 use super::{BufferId, Domain, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
 use crate::kernels::Table;
 use crate::kernels::chain::Chain;
@@ -11,7 +12,7 @@ use crate::kernels::effect::{BufferDescription, Effect, ImageShape, PassBuffer, 
 
 /// An image before it is given a place: `effect` counts the effects that run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Value {
+pub(super) enum Value {
     /// What the effect of that number is given: what the one before wrote; of the first, the scene.
     Given {
         number: usize,
@@ -27,20 +28,20 @@ enum Value {
 }
 
 /// A launch whose images have no places yet.
-struct Step {
-    launch: Launch,
-    sources: [Option<Value>; 3],
-    destination: Option<Value>,
+pub(super) struct Step {
+    pub launch: Launch,
+    pub sources: [Option<Value>; 3],
+    pub destination: Option<Value>,
 }
 
 impl Step {
-    fn images(&self) -> impl Iterator<Item = Value> {
+    pub fn images(&self) -> impl Iterator<Item = Value> {
         self.sources.into_iter().chain([self.destination]).flatten()
     }
 }
 
 impl Plan {
-    pub(in crate::kernels) fn new(chain: &Chain, given: Given) -> Self {
+    pub(in crate::kernels) fn new(chain: &Chain, given: Given, kernels: &FusedKernels) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let catalogue = chain.catalogue();
         let active = active(chain, given);
@@ -72,7 +73,7 @@ impl Plan {
         }
         plan.guides.sort();
         plan.guides.dedup();
-        plan.place(steps);
+        plan.place(fuse(steps, kernels));
         plan
     }
 
@@ -160,6 +161,7 @@ impl Plan {
                     effect: index,
                     pass,
                     of: Arc::clone(effect),
+                    fused: None,
                     sources: [None; 3],
                     destination: None,
                     buffers: description.buffers.map(|pass| pass.map(buffer)),

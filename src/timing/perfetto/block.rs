@@ -65,6 +65,8 @@ impl Block {
     pub fn slice(&mut self, track: u64, name: &str, interval: Interval, slice: Slice, within: impl FnOnce(&mut Self)) {
         let begin = TrackEvent {
             name_iid: self.names.of(name),
+            // Names that came up while it was written.
+            name: self.names.of(name).is_none().then(|| name.to_owned()),
             debug_annotations: slice.notes,
             flow_ids: slice.sends,
             terminating_flow_ids: slice.answers,

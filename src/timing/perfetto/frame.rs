@@ -3,7 +3,7 @@
 use super::block::{Block, Slice};
 use super::flow::Arrow;
 use super::names::Topic;
-use super::proto::{BUILTIN_CLOCK_MONOTONIC_RAW, Clock, ClockSnapshot, TracePacket};
+use super::proto::{BUILTIN_CLOCK_MONOTONIC_RAW, Clock, ClockSnapshot, DebugAnnotation, TracePacket};
 use super::track::nest;
 use super::{
     BEGIN, CHAIN, DEVICE_CLOCK, NOT_WAITED_FOR, OVERLAY, PRESENT, SCENE, TraceWriter, UNKNOWN_KERNEL, WOKEN, tracks,
@@ -109,13 +109,19 @@ impl TraceWriter {
             _ => None,
         };
         let submitted = match work {
-            HostWork::SubmitScene => spans.scene.map(|_| Arrow::SubmitScene),
+            HostWork::SubmitScene | HostWork::SubmitFrame => spans.scene.map(|_| Arrow::SubmitScene),
             HostWork::EnqueueChain => spans.chain.map(|_| Arrow::EnqueueChain),
             HostWork::SubmitPresent => spans.present.map(|_| Arrow::SubmitPresent),
             _ => None,
         };
         let mut notes = vec![Topic::Frame.number(*frame)];
-        notes.extend(waited_for.map(|frame| Topic::WaitsFor.text(format!("retired={frame}, drawn={frame}"))));
+        // Whatever a record waited for was made as its own frame was.
+        let is_whole = spans.is_one_submission();
+        let timelines = |frame| match is_whole {
+            true => format!("retired={frame}"),
+            false => format!("retired={frame}, drawn={frame}"),
+        };
+        notes.extend(waited_for.map(|frame| Topic::WaitsFor.text(timelines(frame))));
         let slice = Slice {
             notes,
             sends: ids(*frame, [submitted]),
@@ -138,17 +144,40 @@ impl TraceWriter {
             let has_work = has_host && spans.host.iter().any(|(other, _)| *other == work);
             has_work.then_some(arrow)
         };
-        let rendered = scene.and(chain).map(|_| Arrow::Rendered);
-        let processed = chain.and(present).map(|_| Arrow::Processed);
+        // Of a frame that was submitted whole only the end is a signal.
+        let is_whole = spans.is_one_submission();
+        let rendered = scene.and(chain).filter(|_| !is_whole).map(|_| Arrow::Rendered);
+        let processed = chain.and(present).filter(|_| !is_whole).map(|_| Arrow::Processed);
         let to_host = |part: Option<Interval>, arrow| part.filter(|_| has_host).map(|_| arrow);
-        let (drawn, retired) = (to_host(scene, Arrow::Drawn), to_host(present, Arrow::Retired));
+        let drawn = to_host(scene, Arrow::Drawn).filter(|_| !is_whole);
+        let retired = to_host(present, Arrow::Retired);
+        let submit_scene = match is_whole {
+            true => submitted(HostWork::SubmitFrame, Arrow::SubmitScene),
+            false => submitted(HostWork::SubmitScene, Arrow::SubmitScene),
+        };
         let note = Topic::Frame.number(frame);
+        let notes = |within: Vec<DebugAnnotation>| -> Vec<DebugAnnotation> {
+            let within = within.into_iter().filter(|_| !is_whole);
+            std::iter::once(note.clone()).chain(within).collect()
+        };
+        // The chain draws the overlay where it makes the picture that is shown; else the present does.
+        let in_chain = |overlay: &Interval| spans.chain.is_some_and(|chain| overlay.start_ns < chain.end_ns);
+        let (of_chain, of_present) = (spans.overlay.filter(in_chain), spans.overlay.filter(|it| !in_chain(it)));
+        let overlay = |block: &mut Block, track: u64, intervals: &mut dyn Iterator<Item = Interval>| {
+            for interval in intervals {
+                let slice = Slice {
+                    notes: vec![note.clone()],
+                    ..Slice::default()
+                };
+                block.slice(track, OVERLAY, interval, slice, |_| {});
+            }
+        };
 
         if let Some(scene) = scene {
             let signals = Topic::Signals.text(format!("rendered={frame}, drawn={frame}"));
             let slice = Slice {
-                notes: vec![note.clone(), signals],
-                answers: ids(frame, [submitted(HostWork::SubmitScene, Arrow::SubmitScene)]),
+                notes: notes(vec![signals]),
+                answers: ids(frame, [submit_scene]),
                 signals: ids(frame, [rendered, drawn]),
                 ..Slice::default()
             };
@@ -158,7 +187,7 @@ impl TraceWriter {
             let waits = Topic::WaitsFor.text(format!("rendered={frame}"));
             let signals = Topic::Signals.text(format!("processed={frame}"));
             let slice = Slice {
-                notes: vec![note.clone(), waits, signals],
+                notes: notes(vec![waits, signals]),
                 answers: ids(
                     frame,
                     [submitted(HostWork::EnqueueChain, Arrow::EnqueueChain), rendered],
@@ -170,7 +199,7 @@ impl TraceWriter {
             block.slice(self.chain.uuid, CHAIN, chain, slice, |block| {
                 let intervals = nest(chain, spans.kernels.iter().map(|kernel| kernel.interval));
                 for (kernel, interval) in spans.kernels.iter().zip(intervals) {
-                    let name = self.info.kernel(kernel.effect, kernel.pass);
+                    let name = self.info.kernel(kernel);
                     let notes = vec![note.clone()];
                     let slice = Slice {
                         notes,
@@ -178,6 +207,7 @@ impl TraceWriter {
                     };
                     block.slice(tracks::CHAIN, name, interval, slice, |_| {});
                 }
+                overlay(block, tracks::CHAIN, &mut nest(chain, of_chain.into_iter()));
             });
             for kernel in &spans.kernels {
                 self.bandwidth(block, kernel);
@@ -186,8 +216,10 @@ impl TraceWriter {
         if let Some(present) = present {
             let waits = Topic::WaitsFor.text(format!("processed={frame}"));
             let signals = Topic::Signals.text(format!("retired={frame}"));
+            let mut notes = notes(vec![waits]);
+            notes.push(signals);
             let slice = Slice {
-                notes: vec![note.clone(), waits, signals],
+                notes,
                 answers: ids(
                     frame,
                     [submitted(HostWork::SubmitPresent, Arrow::SubmitPresent), processed],
@@ -198,13 +230,7 @@ impl TraceWriter {
             let track = self.present.as_mut().unwrap_or(&mut self.scene);
             let (track, present) = (track.uuid, track.place(present));
             block.slice(track, PRESENT, present, slice, |block| {
-                for interval in nest(present, spans.overlay.into_iter()) {
-                    let slice = Slice {
-                        notes: vec![note.clone()],
-                        ..Slice::default()
-                    };
-                    block.slice(track, OVERLAY, interval, slice, |_| {});
-                }
+                overlay(block, track, &mut nest(present, of_present.into_iter()));
             });
         }
         let given_ns = [scene, present].into_iter().flatten().map(|part| part.end_ns).max();
@@ -218,12 +244,16 @@ impl TraceWriter {
         if start_ns == end_ns {
             return;
         }
-        if self.described.insert(kernel.effect) {
-            let effect = self.info.effects.get(kernel.effect);
-            let name = effect.map_or(UNKNOWN_KERNEL, |effect| effect.name.as_str());
-            tracks::describe_bandwidth(block, kernel.effect, name);
-        }
-        let track = tracks::bandwidth(kernel.effect);
+        let effect = self.info.effects.get(kernel.effect);
+        let name = kernel.fused.or(effect.map(|effect| effect.name.as_str()));
+        let name = name.unwrap_or(UNKNOWN_KERNEL);
+        let place = self.described.iter().position(|known| known == name);
+        let place = place.unwrap_or_else(|| {
+            tracks::describe_bandwidth(block, self.described.len(), name);
+            self.described.push(name.to_owned());
+            self.described.len() - 1
+        });
+        let track = tracks::bandwidth(place);
         block.rate(track, start_ns, kernel.bytes as f64 / (end_ns - start_ns) as f64);
         block.rate(track, end_ns, 0.0);
     }

@@ -155,6 +155,9 @@ pub(super) struct TrackEvent {
     pub name_iid: Option<u64>,
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
+    /// Of a name that is not interned.
+    #[prost(string, optional, tag = "23")]
+    pub name: Option<String>,
     #[prost(int64, optional, tag = "30")]
     pub counter_value: Option<i64>,
     #[prost(double, optional, tag = "44")]

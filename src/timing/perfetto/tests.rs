@@ -58,6 +58,7 @@ fn record(frame: u64, at: u64, waited_for: Option<u64>) -> FrameRecord {
             kernels: vec![KernelSpan {
                 effect: 1,
                 pass: 1,
+                fused: None,
                 interval: interval(at + 60, at + 70),
                 bytes: 4_000,
             }],
@@ -96,7 +97,8 @@ impl Read {
     fn events(&self, track: u64, kind: u32) -> Vec<(&str, u64, &TrackEvent)> {
         let events = self.trace.packet.iter().filter_map(|packet| {
             let event = packet.track_event.as_ref()?;
-            let name = event.name_iid.map_or("", |iid| &self.names[iid as usize - 1]);
+            let interned = event.name_iid.map(|iid| self.names[iid as usize - 1].as_str());
+            let name = interned.or(event.name.as_deref()).unwrap_or_default();
             Some((name, packet.timestamp?, event))
         });
         events
@@ -175,12 +177,33 @@ fn a_bandwidth_is_there_while_its_kernel_runs() {
     let read = read(&info(), &[record(1, 0, None)]);
     assert!(read.track_names().contains(&"GB/s bloom".to_owned()));
     assert!(!read.track_names().contains(&"GB/s sobel".to_owned()), "it did not run");
-    let counts = read.events(tracks::bandwidth(1), TYPE_COUNTER);
+    let counts = read.events(tracks::bandwidth(0), TYPE_COUNTER);
     let values: Vec<_> = counts
         .iter()
         .map(|(_, at_ns, event)| (*at_ns, event.double_counter_value.unwrap()))
         .collect();
     assert_eq!(values, [(60, 400.0), (70, 0.0)]);
+}
+
+/// A name that nobody knew when the trace began.
+#[test]
+fn a_launch_of_several_effects_is_a_slice_and_a_bandwidth_of_its_own() {
+    let mut fused = record(1, 0, None);
+    fused.spans.kernels[0].fused = Some("sobel+bloom");
+    let read = read(&info(), &[fused, record(2, 95, Some(1))]);
+    let slices = read.events(tracks::CHAIN, TYPE_SLICE_BEGIN);
+    let kernels: Vec<&str> = slices
+        .iter()
+        .map(|(name, ..)| *name)
+        .filter(|name| *name != "chain")
+        .collect();
+    assert_eq!(kernels, ["sobel+bloom", "bloom: down"]);
+    let names = read.track_names();
+    let rates: Vec<&String> = names.iter().filter(|name| name.starts_with("GB/s")).collect();
+    assert_eq!(rates, ["GB/s sobel+bloom", "GB/s bloom"]);
+    for place in 0..2 {
+        assert_eq!(read.events(tracks::bandwidth(place), TYPE_COUNTER).len(), 2);
+    }
 }
 
 #[test]
@@ -209,6 +232,43 @@ fn frames_that_nobody_waited_for_are_told_apart() {
     let answered = instants(&records);
     assert_eq!(answered.iter().filter(|(name, _)| name == "woken").count(), 8);
     assert_eq!(answered.iter().filter(|(name, _)| name == "not waited for").count(), 2);
+}
+
+/// Its submission begins its scene, and its end is its only signal.
+#[test]
+fn a_frame_that_is_submitted_whole_has_no_arrow_within() {
+    let mut records = [record(1, 0, None), record(2, 1_000, Some(1))];
+    for (record, at) in records.iter_mut().zip([0, 1_000]) {
+        record.spans.host = vec![
+            (HostWork::WaitForSlot, interval(at + 1_000, at + 1_010)),
+            (HostWork::RecordChain, interval(at + 1_010, at + 1_020)),
+            (HostWork::SubmitFrame, interval(at + 1_020, at + 1_040)),
+        ];
+    }
+    let read = read(&info(), &records);
+    let arrows: Vec<u64> = read.arrows().into_keys().collect();
+    let of = |arrow: Arrow, frame| arrow.id(frame);
+    assert_eq!(
+        arrows,
+        [
+            of(Arrow::Retired, 1),
+            of(Arrow::SubmitScene, 1),
+            of(Arrow::Retired, 2),
+            of(Arrow::SubmitScene, 2)
+        ]
+    );
+    let notes = |track| -> Vec<String> {
+        let (_, _, event) = read.events(track, TYPE_SLICE_BEGIN)[0];
+        let notes = event.debug_annotations.iter();
+        notes.filter_map(|note| note.string_value.clone()).collect()
+    };
+    assert_eq!(notes(tracks::SCENE), [""; 0]);
+    assert_eq!(notes(tracks::CHAIN), [""; 0]);
+    assert_eq!(notes(tracks::PRESENT), ["retired=1"]);
+    let waits = read.events(tracks::FRAME_THREAD, TYPE_SLICE_BEGIN);
+    let waits = waits.iter().flat_map(|(_, _, event)| &event.debug_annotations);
+    let waits: Vec<_> = waits.filter_map(|note| note.string_value.as_deref()).collect();
+    assert_eq!(waits, ["retired=1"]);
 }
 
 /// The serial schedule, and the end of a run: the wait's end is in the frame's own record.

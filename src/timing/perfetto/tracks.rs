@@ -16,12 +16,12 @@ pub(super) const PRESENT: u64 = 5;
 pub(super) const IN_FLIGHT: u64 = 6;
 pub(super) const MEMORY: u64 = 7;
 pub(super) const HOST_CLOCK: u64 = 8;
-/// The first effect's; the others follow in the order of the catalogue.
+/// The first; the others follow in the order in which they were first seen.
 const BANDWIDTH: u64 = 1000;
 
-/// The track of an effect's bandwidth.
-pub(super) fn bandwidth(effect: usize) -> u64 {
-    BANDWIDTH + effect as u64
+/// The track of the bandwidth of an effect, or of a launch of several.
+pub(super) fn bandwidth(place: usize) -> u64 {
+    BANDWIDTH + place as u64
 }
 
 /// Describes all tracks but those of bandwidths.
@@ -64,14 +64,14 @@ pub(super) fn describe(block: &mut Block, info: &TraceInfo) {
     block.track(counter(HOST_CLOCK, drift, UNIT_TIME_NS));
 }
 
-/// Describes the track of an effect's bandwidth.
-pub(super) fn describe_bandwidth(block: &mut Block, effect: usize, name: &str) {
+/// Describes the track of such a bandwidth.
+pub(super) fn describe_bandwidth(block: &mut Block, place: usize, name: &str) {
     block.track(TrackDescriptor {
         counter: Some(CounterDescriptor {
             unit: None,
             unit_name: Some("GB/s".to_owned()),
         }),
-        ..child(bandwidth(effect), &format!("GB/s {name}"))
+        ..child(bandwidth(place), &format!("GB/s {name}"))
     });
 }
 
