@@ -1,4 +1,4 @@
-//! From intervals to a record.
+//! Tests of a frame's spans, and of its kernels' within the chain.
 
 use super::*;
 
