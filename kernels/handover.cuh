@@ -225,6 +225,9 @@ HANDOVER_INLINE void store_two(const Image& image, int2 at, uint4 words) {
         surf2Dwrite(make_uint2(words.x, words.y), image.surface, at.x * int(texel_size), at.y);
 }
 
+// x to the power of y, of x at least 0, within some ulps of float. CUDA's powf is more exact, slower, and not the same in every version.
+HANDOVER_INLINE float power(float x, float y) { return exp2f(y * log2f(x)); }
+
 HANDOVER_INLINE float clamp(float value, float low, float high) { return fminf(fmaxf(value, low), high); }
 
 // The texel this thread writes.

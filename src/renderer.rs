@@ -15,6 +15,7 @@ mod jitter;
 mod measure;
 mod record;
 mod setup;
+mod slots;
 mod standby;
 mod wait;
 
