@@ -9,7 +9,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504"
 [tolerance]
 ulps = 1
 absolute = 1e-6
-why = "log2f and powf differ by some ulps of float, and the polynomial's large terms cancel, by less than 1e-4 of its value; near black the look and the output matrix cancel, by less than 1e-6"
+why = "log2f and powers differ by some ulps of float, and the polynomial's large terms cancel, by less than 1e-4 of its value; near black the look and the output matrix cancel, by less than 1e-6"
 
 [[parameters]]
 name = "look"
@@ -47,11 +47,11 @@ struct Look {
 
 // A channel of the look; `luma` is that before slope and power.
 HANDOVER_INLINE float looked(float value, float slope, const Look& look, float luma) {
-    return luma + look.saturation * (powf(fmaxf(value * slope, 0.0f), look.power) - luma);
+    return luma + look.saturation * (power(fmaxf(value * slope, 0.0f), look.power) - luma);
 }
 
 // From the display's encoding to linear, by the exponent AgX is defined with.
-HANDOVER_INLINE float decoded(float value) { return fminf(powf(fmaxf(value, 0.0f), 2.2f), 1.0f); }
+HANDOVER_INLINE float decoded(float value) { return fminf(power(fmaxf(value, 0.0f), 2.2f), 1.0f); }
 
 HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
     // Linear sRGB into the smaller gamut in which the curve is applied.

@@ -10,7 +10,7 @@ guides = ["depth"]
 [tolerance]
 ulps = 2
 absolute = 2e-5
-why = "powf differs by some ulps of float; the polynomial's terms of up to 150 cancel, by less than 2e-5"
+why = "a power differs by some ulps of float; the polynomial's terms of up to 150 cancel, by less than 2e-5"
 
 [[parameters]]
 name = "near"
@@ -48,7 +48,7 @@ struct DepthViewParameters {
 // The sRGB encoding undone.
 HANDOVER_INLINE float decoded(float value) {
     value = clamp(value, 0.0f, 1.0f);
-    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
 }
 
 HANDOVER_INLINE float4 depth_shown(float4 color, int2 at, const Pass& pass, const DepthViewParameters& parameters) {

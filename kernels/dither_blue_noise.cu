@@ -8,7 +8,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504; light
 
 [tolerance]
 ulps = 1
-why = "the level is decided on sums, products, quotients and roots, which are the same everywhere; powf differs by some ulps of float when the level is turned into light"
+why = "the level is decided on sums, products, quotients and roots, which are the same everywhere; a power differs by some ulps of float when the level is turned into light"
 
 [[parameters]]
 name = "levels"
@@ -264,7 +264,7 @@ HANDOVER_INLINE float encoded(float light) {
 // far the value is from the one below.
 HANDOVER_INLINE float dithered(float value, float threshold, float highest) {
     float level = fminf(floorf(encoded(fminf(value, 1.0f)) * highest + threshold), highest) / highest;
-    return level <= 0.04045f ? level / 12.92f : powf((level + 0.055f) / 1.055f, 2.4f);
+    return level <= 0.04045f ? level / 12.92f : power((level + 0.055f) / 1.055f, 2.4f);
 }
 
 HANDOVER_INLINE float4 dithered_color(float4 color, int2 at, const Pass& pass,

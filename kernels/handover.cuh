@@ -76,6 +76,30 @@ HANDOVER_INLINE unsigned word_of(unsigned short first, unsigned short second) {
     asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(first), "h"(second));
     return word;
 }
+
+// Within two ulps of float, and what is below the smallest normal float is 0: one instruction each. Not for what decides.
+HANDOVER_INLINE float approximate_exp2(float value) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_log2(float value) {
+    asm("lg2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_reciprocal(float value) {
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_root(float value) {
+    asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+// Limited to [0, 1]; NaN is 0.
+HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
 #endif
 
 HANDOVER_INLINE float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
@@ -94,13 +118,115 @@ HANDOVER_INLINE float4 accumulate(float4 sum, float4 value, float weight) {
 // added in any order. All lanes call it as often, and none reads or changes a sum that it began before all called `collect`:
 // where the kernels run on a CPU, products are computed there.
 HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a0), "r"(a1), "r"(b));
 }
 HANDOVER_INLINE void collect() {}
+
+// 2 to the power of `exponent` within 2 ulps; what is below the smallest normal float is 0.
+HANDOVER_INLINE float power_of_2(float exponent) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+    return power;
+}
+
+// The next two are within 2 ulps too; what is below the smallest normal float counts as 0.
+HANDOVER_INLINE float quotient(float dividend, float divisor) {
+    float result;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(dividend), "f"(divisor));
+    return result;
+}
+
+HANDOVER_INLINE float square_root(float value) {
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(value));
+    return root;
+}
 #endif
+
+// Two halves of a word as floats, and back; the first is the lower one.
+HANDOVER_INLINE float2 to_float(unsigned word) {
+    ushort2 halves = halves_of(word);
+    return make_float2(half_to_float(halves.x), half_to_float(halves.y));
+}
+
+HANDOVER_INLINE unsigned to_halves(float low, float high) { return word_of(float_to_half(low), float_to_half(high)); }
+
+// A word with another lower half.
+HANDOVER_INLINE unsigned with_low(unsigned word, float low) { return (word & 0xffff0000u) | float_to_half(low); }
+
+// Not 0 where one of a word's halves is not light: negative, NaN or infinite.
+HANDOVER_INLINE unsigned broken(unsigned word) { return (word | (word + 0x04000400u)) & 0x80008000u; }
+
+// What `light` makes of halves.
+HANDOVER_INLINE unsigned light_of(unsigned word) {
+    unsigned low = word & 0xffffu, high = word >> 16;
+    low = low < 0x7c00u ? low : low == 0x7c00u ? 0x7bffu : 0u;
+    return (high < 0x7c00u ? high : high == 0x7c00u ? 0x7bffu : 0u) << 16 | low;
+}
+
+// Most pictures are light already.
+HANDOVER_INLINE uint4 light_of(uint4 words) {
+    if (!(broken(words.x) | broken(words.y) | broken(words.z) | broken(words.w))) return words;
+    return make_uint4(light_of(words.x), light_of(words.y), light_of(words.z), light_of(words.w));
+}
+
+// The texels at x and x + 1 as they are stored, by one access; x is even and not negative. Positions outside are clamped to
+// the edge.
+HANDOVER_INLINE uint4 read_two(const Image& image, int x, int y) {
+    int last = int(image.extent.x) - 1;
+    y = min(max(y, 0), int(image.extent.y) - 1);
+    if (x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
+    return make_uint4(edge.x, edge.y, edge.x, edge.y);
+}
+
+// Two texels of a row as they are stored; for the first and the last lane of a warp, also the texel beside.
+struct Fetched {
+    uint4 own;
+    uint2 beside;
+};
+
+// All lanes of a warp call it together, each two texels further on than the one before.
+HANDOVER_INLINE Fetched fetch_row(const Image& image, int x, int y) {
+    Fetched row = {read_two(image, x, y), make_uint2(0u, 0u)};
+    int lane = threadIdx.x % 32;
+    if (lane == 0 || lane == 31) {
+        int beside = min(max(lane == 0 ? x - 1 : x + 2, 0), int(image.extent.x) - 1);
+        y = min(max(y, 0), int(image.extent.y) - 1);
+        row.beside = surf2Dread<uint2>(image.surface, beside * int(texel_size), y);
+    }
+    return row;
+}
+
+HANDOVER_INLINE void make_light(Fetched& row) {
+    row.own = light_of(row.own);
+    if (broken(row.beside.x) | broken(row.beside.y))
+        row.beside = make_uint2(light_of(row.beside.x), light_of(row.beside.y));
+}
+
+// The texels from x - 1 to x + 2: what lies beside is read by the lanes beside. All lanes of a warp call it together.
+HANDOVER_INLINE void spread(const Fetched& row, uint2 (&texels)[4]) {
+    int lane = threadIdx.x % 32;
+    uint2 left = make_uint2(__shfl_up_sync(~0u, row.own.z, 1), __shfl_up_sync(~0u, row.own.w, 1));
+    uint2 right = make_uint2(__shfl_down_sync(~0u, row.own.x, 1), __shfl_down_sync(~0u, row.own.y, 1));
+    texels[0] = lane == 0 ? row.beside : left;
+    texels[1] = make_uint2(row.own.x, row.own.y);
+    texels[2] = make_uint2(row.own.z, row.own.w);
+    texels[3] = lane == 31 ? row.beside : right;
+}
+
+// Stores two texels of halves; `at.x` is even and inside, the second texel may be outside.
+HANDOVER_INLINE void store_two(const Image& image, int2 at, uint4 words) {
+    if (at.x + 1 < int(image.extent.x))
+        surf2Dwrite(words, image.surface, at.x * int(texel_size), at.y);
+    else
+        surf2Dwrite(make_uint2(words.x, words.y), image.surface, at.x * int(texel_size), at.y);
+}
+
+// x to the power of y, of x at least 0, within some ulps of float. CUDA's powf is more exact, slower, and not the same in every version.
+HANDOVER_INLINE float power(float x, float y) { return exp2f(y * log2f(x)); }
 
 HANDOVER_INLINE float clamp(float value, float low, float high) { return fminf(fmaxf(value, low), high); }
 

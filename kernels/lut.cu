@@ -9,7 +9,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504; what 
 [tolerance]
 ulps = 1
 absolute = 1e-5
-why = "powf of the encoding and of its inverse is off by some ulps of float, which the table's slope and the steep end of the inverse enlarge"
+why = "the power of the encoding and of its inverse is off by some ulps of float, which the table's slope and the steep end of the inverse enlarge"
 
 [[parameters]]
 name = "intensity"
@@ -49,11 +49,11 @@ struct LutParameters {
 
 // sRGB's transfer function, beyond 1 as well.
 HANDOVER_INLINE float encode(float value) {
-    return value <= 0.0031308f ? 12.92f * value : 1.055f * powf(value, 1.0f / 2.4f) - 0.055f;
+    return value <= 0.0031308f ? 12.92f * value : 1.055f * power(value, 1.0f / 2.4f) - 0.055f;
 }
 
 HANDOVER_INLINE float decode(float value) {
-    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
 }
 
 // Where a value stands in the table: the entry below it, and how far it is to the next one, in [0, 1].

@@ -10,7 +10,7 @@ guides = ["motion"]
 [tolerance]
 ulps = 2
 absolute = 1e-5
-why = "atan2f and powf differ by some ulps of float; where the wheel's colours are near black their differences are compared absolutely"
+why = "atan2f and powers differ by some ulps of float; where the wheel's colours are near black their differences are compared absolutely"
 
 [[parameters]]
 name = "largest"
@@ -51,7 +51,7 @@ HANDOVER_INLINE float shown(float low, float high, float between, float reach) {
     float value = ((1.0f - between) * low + between * high) / 255.0f;
     value = reach <= 1.0f ? 1.0f - reach * (1.0f - value) : 0.75f * value;
     value = clamp(value, 0.0f, 1.0f);
-    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
 }
 
 HANDOVER_INLINE float4 motion_shown(float4 color, int2 at, const Pass& pass, const MotionViewParameters& parameters) {

@@ -38,11 +38,18 @@ step = 0.01
 logarithmic = true
 type = "f32"
 
+# 121 offsets of 3 differences and 3 squares added, 2 x 2 for either axis of the patch's Gaussian, which is relative to the
+# middle and symmetric, 3 products and the weight added; of each an exponential.
+[arithmetic]
+operations = 1694
+special = 121
+
 [[passes]]
 entry = "nlm"
 source = "input"
 destination = "output"
-block = [32, 8]
+block = [32, 4]
+texels = [1, 4]
 ---*/
 #include "handover.cuh"
 
@@ -52,71 +59,133 @@ struct NlmParameters {
     float h;
 };
 
-// exp(-i^2 / (2 sigma^2)) with a sigma of half the patch's radius, over the sum from -radius to radius.
+// exp(-i^2 / (2 sigma^2)) with a sigma of half the patch's radius.
 template <int patch>
-HANDOVER_INLINE float gaussian(int i) {
-    i = i < 0 ? -i : i;
-    if (patch == 1) return i == 0 ? 0.786986042f : 0.106506979f;
-    if (patch == 2) return i == 0 ? 0.402619947f : i == 1 ? 0.244201342f : 0.0544886845f;
-    return i == 0 ? 0.270682149f : i == 1 ? 0.216745321f : i == 2 ? 0.111280758f : 0.0366328454f;
+HANDOVER_INLINE float relative_weight(int i) {
+    if (patch == 1) return 0.135335283f;
+    if (patch == 2) return i == 1 ? 0.606530660f : 0.135335283f;
+    return i == 1 ? 0.800737403f : i == 2 ? 0.411112291f : 0.135335283f;
 }
 
-// The mean over the search window. A row of it is searched at once: each texel that is read is compared with all texels
-// of the row of the patch that it can meet, so that it is read once for all patches which share it.
+// The same for i = 0, over the sum from -radius to radius.
 template <int patch>
-HANDOVER_INLINE float4 denoised(const Image& image, int2 at, int search, float h) {
-    constexpr int reach = 7;  // the largest search radius
-    // exp(-d / (3 h^2)) = 2^(d * exponent)
-    float exponent = -0.480898347f / (h * h);
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    float total = 0.0f;
-    for (int dy = -search; dy <= search; ++dy) {
-        float distance[2 * reach + 1] = {};
-        for (int j = -patch; j <= patch; ++j) {
-            float4 own[2 * patch + 1];
-            float weight[2 * patch + 1];
+HANDOVER_INLINE float middle_weight() {
+    return patch == 1 ? 0.786986042f : patch == 2 ? 0.402619947f : 0.270682149f;
+}
+
+// Texels that a thread filters, one below the other: as many as its registers hold.
+template <int patch>
+constexpr int rows_of = patch == 1 ? 6 : 4;
+
+constexpr int reach = 7;  // the largest search radius
+constexpr int steps = 3;  // offsets down that are tried with the same texels
+constexpr int block_width = 32, block_height = 4;
+
+template <int patch>
+constexpr int height_of = rows_of<patch> * block_height + 2 * (patch + reach) + steps - 1;
+constexpr int tile_width = block_width + 2 * reach, tile_height = height_of<1>;
+static_assert(height_of<2> <= tile_height && height_of<3> <= tile_height, "the tile holds those of larger patches");
+
+// Colours of a block's texels and of those around, divided so that the exponent is minus a sum of squared differences.
+using Tile = float4[tile_height][tile_width];
+
+HANDOVER_INLINE float squared_distance(float4 a, float4 b) {
+    float red = a.x - b.x, green = a.y - b.y, blue = a.z - b.z;
+    return fmaf(red, red, fmaf(green, green, blue * blue));
+}
+
+HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
+    if (!covers(pass.destination, at)) return;
+    store(pass.destination, at, value);
+}
+
+// Filters the texels of one tile, of which `at` is the thread's first. Each lane of a warp has a column: it compares its texels
+// with those of another column, sums along the column by the patch's Gaussian, and across with the lanes beside. So the first
+// and the last `patch` lanes have no result.
+template <int patch>
+HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int search, float scale) {
+    constexpr int rows = rows_of<patch>, length = rows + 2 * patch;
+    int column = threadIdx.x + search, first = rows * threadIdx.y + search;
+    float4 own[length], sum[rows];
+    float total[rows];
 #pragma unroll
-            for (int i = -patch; i <= patch; ++i) {
-                own[i + patch] = load(image, at.x + i, at.y + j);
-                weight[i + patch] = gaussian<patch>(i) * gaussian<patch>(j);
-            }
+    for (int k = 0; k < length; ++k) own[k] = tile[first + k][column];
 #pragma unroll
-            for (int x = -reach - patch; x <= reach + patch; ++x) {
-                if (x < -search - patch || x > search + patch) continue;
-                float4 other = load(image, at.x + x, at.y + dy + j);
+    for (int row = 0; row < rows; ++row) {
+        sum[row] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        total[row] = 0.0f;
+    }
+    for (int dx = -search; dx <= search; ++dx) {
+        for (int dy = -search; dy <= search; dy += steps) {
+            float4 other[length + steps - 1];
 #pragma unroll
-                for (int i = -patch; i <= patch; ++i) {
-                    int dx = x - i;
-                    if (dx < -reach || dx > reach) continue;
-                    float red = other.x - own[i + patch].x, green = other.y - own[i + patch].y;
-                    float blue = other.z - own[i + patch].z;
-                    float difference = fmaf(red, red, fmaf(green, green, blue * blue));
-                    distance[dx + reach] = fmaf(difference, weight[i + patch], distance[dx + reach]);
+            for (int k = 0; k < length + steps - 1; ++k) other[k] = tile[first + dy + k][column + dx];
+#pragma unroll
+            for (int step = 0; step < steps; ++step) {
+                if (dy + step > search) break;
+                float distance[length];
+#pragma unroll
+                for (int k = 0; k < length; ++k) distance[k] = squared_distance(other[k + step], own[k]);
+#pragma unroll
+                for (int row = 0; row < rows; ++row) {
+                    float along = distance[row + patch];
+#pragma unroll
+                    for (int i = 1; i <= patch; ++i)
+                        along = fmaf(distance[row + patch - i] + distance[row + patch + i], relative_weight<patch>(i), along);
+                    float across = along;
+#pragma unroll
+                    for (int i = 1; i <= patch; ++i) {
+                        float sides = __shfl_up_sync(~0u, along, i) + __shfl_down_sync(~0u, along, i);
+                        across = fmaf(sides, relative_weight<patch>(i), across);
+                    }
+                    float weight = power_of_2(-across);
+                    float4 texel = other[row + patch + step];
+                    sum[row].x = fmaf(texel.x, weight, sum[row].x);
+                    sum[row].y = fmaf(texel.y, weight, sum[row].y);
+                    sum[row].z = fmaf(texel.z, weight, sum[row].z);
+                    total[row] += weight;
                 }
             }
         }
-#pragma unroll
-        for (int dx = -reach; dx <= reach; ++dx) {
-            if (dx < -search || dx > search) continue;
-            float weight = exp2f(distance[dx + reach] * exponent);
-            sum = accumulate(sum, load(image, at.x + dx, at.y + dy), weight);
-            total += weight;
-        }
     }
-    // The texel itself weighs 1, so that the total is at least that.
-    return sum * (1.0f / total);
+    if (threadIdx.x < patch || threadIdx.x >= block_width - patch) return;
+#pragma unroll
+    for (int row = 0; row < rows; ++row, ++at.y) {
+        // The texel itself weighs 1, so that the total is at least that.
+        float share = 1.0f / (total[row] * scale);
+        float alpha = load(pass.source, at.x, at.y).w;
+        put(pass, at, make_float4(sum[row].x * share, sum[row].y * share, sum[row].z * share, alpha));
+    }
+}
+
+// All tiles that fall to a block: as a tile yields fewer columns than it has, that can be more than one.
+template <int patch>
+HANDOVER_INLINE void denoise(const Pass& pass, const NlmParameters& parameters, Tile& tile) {
+    constexpr int rows = rows_of<patch>, width = block_width - 2 * patch, height = rows * block_height;
+    int search = int(parameters.search_radius);
+    // exp(-d / (3 h^2)) = 2^-(0.693468345^2 d / h^2)
+    float scale = 0.693468345f * middle_weight<patch>() / parameters.h;
+    int columns = (int(pass.destination.extent.x) + width - 1) / width;
+    int tiles = columns * ((int(pass.destination.extent.y) + height - 1) / height);
+    for (int index = blockIdx.y * gridDim.x + blockIdx.x; index < tiles; index += gridDim.x * gridDim.y) {
+        int left = index % columns * width - patch, top = index / columns * height;
+        __syncthreads();
+        for (int y = threadIdx.y; y < height + 2 * (patch + search); y += block_height) {
+            for (int x = threadIdx.x; x < block_width + 2 * search; x += block_width)
+                tile[y][x] = load(pass.source, left - search + x, top - patch - search + y) * scale;
+        }
+        __syncthreads();
+        int2 at = make_int2(left + threadIdx.x, top + rows * int(threadIdx.y));
+        filter<patch>(pass, tile, at, search, scale);
+    }
 }
 
 extern "C" __global__ void nlm(const __grid_constant__ Pass pass, const __grid_constant__ NlmParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    int search = int(parameters.search_radius);
-    float4 mean;
+    __shared__ Tile tile;
     if (parameters.patch_radius == 1)
-        mean = denoised<1>(pass.source, at, search, parameters.h);
+        denoise<1>(pass, parameters, tile);
     else if (parameters.patch_radius == 2)
-        mean = denoised<2>(pass.source, at, search, parameters.h);
+        denoise<2>(pass, parameters, tile);
     else
-        mean = denoised<3>(pass.source, at, search, parameters.h);
-    store(pass.destination, at, make_float4(mean.x, mean.y, mean.z, load(pass.source, at.x, at.y).w));
+        denoise<3>(pass, parameters, tile);
 }

@@ -9,7 +9,7 @@ guides = ["normal"]
 
 [tolerance]
 ulps = 1
-why = "powf differs by some ulps of float, which can move a half across a rounding boundary"
+why = "a power differs by some ulps of float, which can move a half across a rounding boundary"
 
 [[passes]]
 entry = "normal_view"
@@ -22,7 +22,7 @@ pointwise = true
 // A component as a value of the display, as light.
 HANDOVER_INLINE float shown(float component) {
     float value = clamp(0.5f * component + 0.5f, 0.0f, 1.0f);
-    return value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
+    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
 }
 
 HANDOVER_INLINE float4 normal_shown(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {

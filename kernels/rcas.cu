@@ -34,6 +34,7 @@ entry = "rcas"
 source = "input"
 destination = "output"
 block = [32, 8]
+texels = [2, 6]
 ---*/
 #include "handover.cuh"
 
@@ -41,6 +42,24 @@ struct RcasParameters {
     float sharpness;
     unsigned denoise;
 };
+
+constexpr int rows = 6;  // pairs of texels that a thread sharpens, one below the other
+
+HANDOVER_INLINE float4 color_of(uint2 texel) {
+    float2 low = to_float(texel.x), high = to_float(texel.y);
+    return make_float4(low.x, low.y, high.x, high.y);
+}
+
+// The colours of a thread's two texels in a row and of the two beside.
+struct Row {
+    float4 at[4];
+};
+
+HANDOVER_INLINE Row colors(const Fetched& fetched) {
+    uint2 texels[4];
+    spread(fetched, texels);
+    return {{color_of(texels[0]), color_of(texels[1]), color_of(texels[2]), color_of(texels[3])}};
+}
 
 // The most negative weight of the ring
 //       b
@@ -54,36 +73,67 @@ HANDOVER_INLINE float channel_lobe(float b, float d, float center, float f, floa
     // Defined for [0, 1] alone.
     if (brightest > 1.0f) return 0.0f;
     // A black ring takes nothing away, and a white one adds nothing: 0/0 in the original, which its maximum passes over.
-    float down = largest > 0.0f ? -fminf(smallest, center) / (4.0f * largest) : -1.0f;
-    float up = smallest < 1.0f ? (1.0f - brightest) / (4.0f * smallest - 4.0f) : -1.0f;
+    float down = largest > 0.0f ? quotient(-fminf(smallest, center), 4.0f * largest) : -1.0f;
+    float up = smallest < 1.0f ? quotient(1.0f - brightest, 4.0f * smallest - 4.0f) : -1.0f;
     return fmaxf(down, up);
 }
 
 // Twice the luma, as the original weighs it.
 HANDOVER_INLINE float luma(float4 color) { return color.z * 0.5f + (color.x * 0.5f + color.y); }
 
-extern "C" __global__ void rcas(const __grid_constant__ Pass pass, const __grid_constant__ RcasParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 b = load(pass.source, at.x, at.y - 1), d = load(pass.source, at.x - 1, at.y);
-    float4 e = load(pass.source, at.x, at.y), f = load(pass.source, at.x + 1, at.y);
-    float4 h = load(pass.source, at.x, at.y + 1);
+// The texel `e` with its ring; `strength` is the share of the strongest lobe. Its last word is the texel's own, for alpha.
+HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h, float strength, bool denoise,
+                                unsigned blue_alpha) {
     float lobe = fmaxf(fmaxf(channel_lobe(b.x, d.x, e.x, f.x, h.x), channel_lobe(b.y, d.y, e.y, f.y, h.y)),
                        channel_lobe(b.z, d.z, e.z, f.z, h.z));
     // FSR_RCAS_LIMIT is 1/4 - 1/16.
-    lobe = fmaxf(-0.1875f, fminf(lobe, 0.0f)) * exp2f(-parameters.sharpness);
-    if (parameters.denoise != 0) {
+    lobe = fmaxf(-0.1875f, fminf(lobe, 0.0f)) * strength;
+    if (denoise) {
         float above = luma(b), left = luma(d), middle = luma(e), right = luma(f), below = luma(h);
         float brightest = fmaxf(fmaxf(fmaxf(above, left), fmaxf(right, below)), middle);
         float darkest = fminf(fminf(fminf(above, left), fminf(right, below)), middle);
         float range = brightest - darkest;
         float stands_out = fabsf(0.25f * (above + left + right + below) - middle);
         // A texel that stands out by all of the range is likely noise, and is sharpened half as much.
-        float noise = range > 0.0f ? fminf(stands_out / range, 1.0f) : 0.0f;
+        float noise = range > 0.0f ? fminf(quotient(stands_out, range), 1.0f) : 0.0f;
         lobe = lobe * (1.0f - 0.5f * noise);
     }
-    float scale = 4.0f * lobe + 1.0f;
-    store(pass.destination, at,
-          make_float4((lobe * (b.x + d.x + h.x + f.x) + e.x) / scale, (lobe * (b.y + d.y + h.y + f.y) + e.y) / scale,
-                      (lobe * (b.z + d.z + h.z + f.z) + e.z) / scale, e.w));
+    float share = quotient(1.0f, 4.0f * lobe + 1.0f);
+    auto channel = [&](float b, float d, float e, float f, float h) {
+        return light(fmaf(lobe, (b + h) + (d + f), e) * share);
+    };
+    return make_uint2(to_halves(channel(b.x, d.x, e.x, f.x, h.x), channel(b.y, d.y, e.y, f.y, h.y)),
+                      with_low(blue_alpha, channel(b.z, d.z, e.z, f.z, h.z)));
+}
+
+HANDOVER_INLINE void put(const Pass& pass, int2 at, uint2 first, uint2 second) {
+    if (!covers(pass.destination, at)) return;
+    store_two(pass.destination, at, make_uint4(first.x, first.y, second.x, second.y));
+}
+
+extern "C" __global__ void rcas(const __grid_constant__ Pass pass, const __grid_constant__ RcasParameters parameters) {
+    int2 thread = thread_texel(), at = make_int2(2 * thread.x, rows * thread.y);
+    float strength = exp2f(-parameters.sharpness);
+    bool denoise = parameters.denoise != 0;
+    Fetched fetched = fetch_row(pass.source, at.x, at.y - 1), own = fetch_row(pass.source, at.x, at.y);
+    Fetched next = fetch_row(pass.source, at.x, at.y + 1);
+    make_light(fetched);
+    Row above = colors(fetched);
+    make_light(own);
+    Row here = colors(own);
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
+    for (int k = 0; k < rows; ++k, ++at.y) {
+        fetched = next;
+        // On its way while this row is computed.
+        if (k + 1 < rows) next = fetch_row(pass.source, at.x, at.y + 2);
+        make_light(fetched);
+        Row below = colors(fetched);
+        put(pass, at,
+            sharpened(above.at[1], here.at[0], here.at[1], here.at[2], below.at[1], strength, denoise, own.own.y),
+            sharpened(above.at[2], here.at[1], here.at[2], here.at[3], below.at[2], strength, denoise, own.own.w));
+        above = here;
+        here = below;
+        own = fetched;
+    }
 }

@@ -26,6 +26,7 @@ entry = "sharpen"
 source = "input"
 destination = "output"
 block = [32, 8]
+texels = [2, 6]
 ---*/
 #include "handover.cuh"
 
@@ -33,35 +34,97 @@ struct SharpenParameters {
     float sharpness;
 };
 
-// One channel of the filter over the texels
-//     a b c
+constexpr int rows = 6;  // pairs of texels that a thread sharpens, one below the other
+
+// A row of four texels by channels.
+struct Row {
+    float channel[3][4];
+};
+
+HANDOVER_INLINE Row channels(const Fetched& fetched) {
+    uint2 texels[4];
+    spread(fetched, texels);
+    Row row;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        float2 red_green = to_float(texels[k].x);
+        row.channel[0][k] = red_green.x;
+        row.channel[1][k] = red_green.y;
+        row.channel[2][k] = to_float(texels[k].y).x;
+    }
+    return row;
+}
+
+// A channel of a texel `e` and its cross
+//       b
 //     d e f
-//     g h i
-// CAS is defined for values in [0, 1]. Where the two maxima add to 2 or more the amplitude is 0, so `e` is returned as
-// it is; a channel above 1 is therefore neither sharpened nor cut.
-HANDOVER_INLINE float sharpened(float a, float b, float c, float d, float e, float f, float g, float h, float i,
-                                float peak) {
-    float cross_minimum = fminf(fminf(fminf(d, e), fminf(f, b)), h);
-    float minimum = cross_minimum + fminf(fminf(fminf(a, c), fminf(g, i)), cross_minimum);
-    float cross_maximum = fmaxf(fmaxf(fmaxf(d, e), fmaxf(f, b)), h);
-    float maximum = cross_maximum + fmaxf(fmaxf(fmaxf(a, c), fmaxf(g, i)), cross_maximum);
-    if (maximum <= 0.0f) return e;
-    float amplitude = sqrtf(clamp(fminf(minimum, 2.0f - maximum) / maximum, 0.0f, 1.0f));
-    float weight = amplitude * peak;
-    float result = (b * weight + d * weight + f * weight + h * weight + e) / (1.0f + 4.0f * weight);
+//       h
+// with the soft minimum and maximum: those of the cross and those of all nine, added. CAS is defined for values in [0, 1].
+// Where the two maxima add to 2 or more the amplitude is 0, so `e` is returned as it is; a channel above 1 is therefore
+// neither sharpened nor cut. Where all is black nothing is divided by.
+HANDOVER_INLINE float sharpened(float b, float d, float e, float f, float h, float minimum, float maximum, float peak) {
+    float least = fminf(minimum, 2.0f - maximum);
+    float weight = square_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
+    float result = quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
     return clamp(result, 0.0f, fmaxf(1.0f, e));
+}
+
+// Light has the order of its bits, and of integers some devices have the least and the largest of three in one instruction.
+HANDOVER_INLINE float least(float a, float b, float c) {
+    return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+HANDOVER_INLINE float largest(float a, float b, float c) {
+    return __uint_as_float(max(max(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+// Both texels of the middle row, one channel.
+HANDOVER_INLINE float2 sharpened(const float (&above)[4], const float (&here)[4], const float (&below)[4], float peak) {
+    float low[4], high[4], result[2];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        low[k] = least(above[k], here[k], below[k]);
+        high[k] = largest(above[k], here[k], below[k]);
+    }
+#pragma unroll
+    for (int k = 1; k < 3; ++k) {
+        float minimum = least(low[k], here[k - 1], here[k + 1]) + least(low[k - 1], low[k], low[k + 1]);
+        float maximum = largest(high[k], here[k - 1], here[k + 1]) + largest(high[k - 1], high[k], high[k + 1]);
+        result[k - 1] = sharpened(above[k], here[k - 1], here[k], here[k + 1], below[k], minimum, maximum, peak);
+    }
+    return make_float2(result[0], result[1]);
+}
+
+HANDOVER_INLINE void put(const Pass& pass, int2 at, uint4 texels) {
+    if (!covers(pass.destination, at)) return;
+    store_two(pass.destination, at, texels);
 }
 
 extern "C" __global__ void sharpen(const __grid_constant__ Pass pass,
                                    const __grid_constant__ SharpenParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 t[9];
-    for (int k = 0; k < 9; ++k) t[k] = load(pass.source, at.x + k % 3 - 1, at.y + k / 3 - 1);
+    int2 thread = thread_texel(), at = make_int2(2 * thread.x, rows * thread.y);
     float peak = -1.0f / (8.0f - 3.0f * parameters.sharpness);
-    store(pass.destination, at,
-          make_float4(
-              sharpened(t[0].x, t[1].x, t[2].x, t[3].x, t[4].x, t[5].x, t[6].x, t[7].x, t[8].x, peak),
-              sharpened(t[0].y, t[1].y, t[2].y, t[3].y, t[4].y, t[5].y, t[6].y, t[7].y, t[8].y, peak),
-              sharpened(t[0].z, t[1].z, t[2].z, t[3].z, t[4].z, t[5].z, t[6].z, t[7].z, t[8].z, peak), t[4].w));
+    Fetched fetched = fetch_row(pass.source, at.x, at.y - 1), own = fetch_row(pass.source, at.x, at.y);
+    Fetched next = fetch_row(pass.source, at.x, at.y + 1);
+    make_light(fetched);
+    Row above = channels(fetched);
+    make_light(own);
+    Row here = channels(own);
+    // After three rows each stands again in the registers that it came from.
+#pragma unroll 3
+    for (int k = 0; k < rows; ++k, ++at.y) {
+        fetched = next;
+        // On its way while this row is computed.
+        if (k + 1 < rows) next = fetch_row(pass.source, at.x, at.y + 2);
+        make_light(fetched);
+        Row below = channels(fetched);
+        float2 red = sharpened(above.channel[0], here.channel[0], below.channel[0], peak);
+        float2 green = sharpened(above.channel[1], here.channel[1], below.channel[1], peak);
+        float2 blue = sharpened(above.channel[2], here.channel[2], below.channel[2], peak);
+        put(pass, at, make_uint4(to_halves(red.x, green.x), with_low(own.own.y, blue.x),
+                                 to_halves(red.y, green.y), with_low(own.own.w, blue.y)));
+        above = here;
+        here = below;
+        own = fetched;
+    }
 }

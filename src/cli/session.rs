@@ -96,10 +96,8 @@ impl ViewSession {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
         let in_flight = settings.frames_in_flight;
-        let schedule = match self.machine.in_queue {
-            true => "one submission a frame",
-            false => settings.schedule.name(),
-        };
+        let whole = self.machine.in_queue.then_some("one submission a frame");
+        let schedule = whole.unwrap_or(settings.schedule.name());
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {
             String::new()

@@ -249,6 +249,10 @@ impl Processor for InQueueProcessor {
         Err(NO_TRANSFORMS.into())
     }
 
+    fn refuses(&mut self, plan: &Plan) -> Option<&str> {
+        self.chain.refuses(plan)
+    }
+
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
         Some(Arc::clone(self.chain.loader()))
     }

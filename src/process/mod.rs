@@ -308,6 +308,12 @@ pub trait Processor {
         Ok(())
     }
 
+    /// Why it cannot run a plan that another processor may: the reason names the effect. `None` where it can. Told at once where the
+    /// plan before was the same.
+    fn refuses(&mut self, _plan: &Plan) -> Option<&str> {
+        None
+    }
+
     /// Who loads kernels, where they are loaded: another thread may have it do so before a frame needs them.
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>>;
 

@@ -15,11 +15,11 @@ use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
 use crate::vulkan::barrier::copies_to_host;
 use crate::vulkan::transfer::image_to_buffer;
-use crate::vulkan::{self, Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt, TimestampPool};
+use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device, Queue, ResultExt};
 
 use super::copy_back::{CheckSubmissions, present_queue};
-use super::record::TIMESTAMPS;
-use super::{Error, HostClock, Renderer, Schedule, Slot, TagReport};
+use super::slots::{slots, whole_frame_queue};
+use super::{Error, HostClock, Renderer, Schedule, TagReport};
 
 /// How frames are made.
 #[derive(Debug, Clone)]
@@ -73,10 +73,13 @@ impl Renderer {
             mut presenter,
         } = parts;
         let in_queue = processor.is_in_queue();
-        let present_queue = match in_queue {
+        let (scene_queue, present_queue) = match in_queue {
             // One queue does it all.
-            true => device.scene_queue,
-            false => present_queue(settings.schedule, &device, presenter.as_mut()),
+            true => [whole_frame_queue(&device, scene.as_ref()); 2].into(),
+            false => (
+                device.scene_queue,
+                present_queue(settings.schedule, &device, presenter.as_mut()),
+            ),
         };
         let only_copies = device
             .transfer_queue
@@ -87,25 +90,7 @@ impl Renderer {
         } else {
             Some(PresentPass::new(&device, present_queue)?)
         };
-        let slots = (0..settings.frames_in_flight)
-            .map(|slot| {
-                let pool = |queue, part| CommandPool::new(&device, queue, &format!("{part} of slot {slot}"));
-                let name = format!("timestamps of slot {slot}");
-                Ok(Slot {
-                    scene_commands: pool(device.scene_queue, "scene")?,
-                    present_commands: pool(present_queue, "present")?,
-                    timestamps: match settings.instrument {
-                        Instrument::Off => None,
-                        // The queue is all there is, so it is spared the copy where it can be.
-                        _ if in_queue && device.answers_queries_at_once() => {
-                            TimestampPool::asked(&device, present_queue, TIMESTAMPS, &name)?
-                        }
-                        _ => timestamps(&device, present_queue, only_copies, &name)?,
-                    },
-                    in_flight: None,
-                })
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
+        let slots = slots(&device, [scene_queue, present_queue], only_copies, in_queue, &settings)?;
         let slot_count = settings.frames_in_flight;
         let tag_check = || TagCheck::new(&device, slot_count);
         let tag_check = settings.check_tags.then(tag_check).transpose()?;
@@ -135,6 +120,7 @@ impl Renderer {
             needs_rebuild: false,
             is_broken: false,
             shown_slot: None,
+            scene_queue,
             present_queue,
             only_copies,
             clock: HostClock::new(&device)?,
@@ -198,7 +184,28 @@ impl Renderer {
         self.finish()?;
         self.device.wait_idle()?;
         self.scene = scene;
+        if self.processor.is_in_queue() {
+            self.change_queue(whole_frame_queue(&self.device, self.scene.as_ref()))?;
+        }
         self.retarget_scene(self.extent)
+    }
+
+    /// From the next frame on another queue does it all. All frames have retired.
+    fn change_queue(&mut self, queue: Queue) -> Result<(), Error> {
+        if queue.raw == self.scene_queue.raw {
+            return Ok(());
+        }
+        self.slots = slots(&self.device, [queue; 2], false, true, &self.settings)?;
+        let mut present_pass = PresentPass::new(&self.device, queue)?;
+        let processed: Vec<_> = self.images.iter().map(|images| images.processed.view).collect();
+        if !processed.is_empty() {
+            present_pass.retarget(&processed, self.extent)?;
+        }
+        self.present_pass = Some(present_pass);
+        self.overlay_pass = None;
+        self.shown_slot = None;
+        (self.scene_queue, self.present_queue) = (queue, queue);
+        Ok(())
     }
 
     /// Draws the list over every frame from the next present on, or nothing. It is not part of what is measured of a frame, but
@@ -352,25 +359,6 @@ impl Renderer {
             self.timelines.processed.signal(self.last_frame.value())?;
         }
         Ok(())
-    }
-}
-
-/// The timestamps of a slot, which scene and present take on their queues. Of two queues those of the fewest valid bits hold for both;
-/// where the present's can take none and only copies, the scene's are taken alone.
-fn timestamps(
-    device: &Arc<Device>,
-    present_queue: Queue,
-    only_copies: bool,
-    name: &str,
-) -> Result<Option<TimestampPool>, vulkan::Error> {
-    let queues = [device.scene_queue, present_queue].into_iter();
-    let queues = queues.filter(|queue| queue.timestamp_valid_bits > 0 || !only_copies);
-    let queue = queues.min_by_key(|queue| queue.timestamp_valid_bits);
-    let queue = queue.unwrap_or(device.scene_queue);
-    if only_copies {
-        TimestampPool::asked(device, queue, TIMESTAMPS, name)
-    } else {
-        TimestampPool::new(device, queue, TIMESTAMPS, name)
     }
 }
 

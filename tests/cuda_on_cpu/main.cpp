@@ -140,8 +140,9 @@ int main() {
                     transform(place == 0, width, height, pass.buffers[0], pass.buffers[1]);
                     continue;
                 }
-                for (blockIdx.y = 0; blockIdx.y * blockDim.y < height; ++blockIdx.y)
-                    for (blockIdx.x = 0; blockIdx.x * blockDim.x < width; ++blockIdx.x)
+                gridDim = {(width + blockDim.x - 1) / blockDim.x, (height + blockDim.y - 1) / blockDim.y, 1};
+                for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y)
+                    for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x)
                         run_block(kernel, pass, parameters.data());
             }
         }

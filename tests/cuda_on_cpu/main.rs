@@ -18,7 +18,7 @@ use mutations::MUTATIONS;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-const EXTENTS: [[u32; 2]; 5] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2]];
+const EXTENTS: [[u32; 2]; 6] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2], [131, 9]];
 
 /// Values of all parameters: the defaults, all at their ends, and each alone at its ends and in between.
 fn settings(effect: &Effect) -> Vec<Vec<f64>> {
