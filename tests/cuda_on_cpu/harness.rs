@@ -358,8 +358,11 @@ pub fn compiler(folder: &Path, arguments: &[&OsStr]) {
         ])
         .arg("-I")
         .arg(here.join("tests/cuda_on_cpu"))
+        // A header that was broken on purpose stands there.
         .arg("-I")
         .arg(folder)
+        .arg("-I")
+        .arg(here.join("kernels"))
         .args(arguments)
         .current_dir(folder)
         .output()
