@@ -99,8 +99,8 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
     store(pass.destination, at, value);
 }
 
-// exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent), so that one power serves both Gaussians. Each texel that a thread reads is a
-// tap of all its texels that lie near enough.
+// exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent), so that one power serves both Gaussians. Each texel that a thread
+// reads is a tap of all its texels that lie near enough.
 extern "C" __global__ void bilateral(const __grid_constant__ Pass pass,
                                      const __grid_constant__ BilateralParameters parameters) {
     __shared__ Tile tile;
