@@ -70,10 +70,10 @@ pub fn embed() -> Result<(), String> {
     writeln!(
         generated,
         "];\n/// Texels that a thread of a pointwise kernel makes, as `handover.cuh` says.\n\
-         pub const POINTWISE_TEXELS: [u32; 2] = [2 * {}, {}];\n\
+         pub const POINTWISE_TEXELS: [u32; 2] = [{}, {}];\n\
          /// Threads of a block of a pointwise kernel, where its description gives no others.\n\
          pub const POINTWISE_BLOCK: [u32; 2] = [{}, {}];",
-        number("pairs")?,
+        2 * number("pairs")?,
         number("rows")?,
         number("block_width")?,
         number("block_height")?

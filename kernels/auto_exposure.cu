@@ -147,10 +147,14 @@ struct Run {
 // A histogram is a count for each bin, then the sum of places for each, in 64 bits: the sum over a bin needs more than 32.
 using Sum = unsigned long long;
 
-HANDOVER_INLINE void add(Sum* histogram, const Run& run) {
+// Threads of a block of the first pass, and its warps, of which each has a histogram of its own until the block is done: there
+// 32 bits are enough, since a block has fewer than 2^24 texels.
+constexpr int threads = 128, warps = threads / 32;
+
+HANDOVER_INLINE void add(unsigned* histogram, const Run& run) {
     if (run.count == 0u) return;
-    atomicAdd(&histogram[run.bin], Sum(run.count));
-    atomicAdd(&histogram[bin_count + run.bin], Sum(run.offsets));
+    atomicAdd(&histogram[run.bin], run.count);
+    atomicAdd(&histogram[bin_count + run.bin], run.offsets);
 }
 
 // Each thread takes a strip of rows of every 1024th column, and adds once for texels of one bin that follow each other.
@@ -160,7 +164,12 @@ extern "C" __global__ void auto_exposure_count(const __grid_constant__ Pass pass
     int width = int(pass.source.extent.x), height = int(pass.source.extent.y);
     int strip = (height + rows - 1) / rows;
     int top = thread.y * strip, bottom = min(top + strip, height);
-    Sum* histogram = elements<Sum>(pass.buffers[0]) + 2 * bin_count * (thread.y % copies);
+    __shared__ unsigned histograms[warps][2 * bin_count];
+    for (int i = int(threadIdx.x); i < warps * 2 * bin_count; i += threads) {
+        histograms[i / (2 * bin_count)][i % (2 * bin_count)] = 0u;
+    }
+    __syncthreads();
+    unsigned* histogram = histograms[threadIdx.x / 32];
     Run run = {0, 0u, 0u};
     for (int x = thread.x; x < width; x += columns) {
         for (int y = top; y < bottom; ++y) {
@@ -177,6 +186,13 @@ extern "C" __global__ void auto_exposure_count(const __grid_constant__ Pass pass
         }
     }
     add(histogram, run);
+    __syncthreads();
+    Sum* whole = elements<Sum>(pass.buffers[0]) + 2 * bin_count * (blockIdx.y % copies);
+    for (int i = int(threadIdx.x); i < 2 * bin_count; i += threads) {
+        unsigned sum = 0u;
+        for (int warp = 0; warp < warps; ++warp) sum += histograms[warp][i];
+        if (sum > 0u) atomicAdd(&whole[i], Sum(sum));
+    }
 }
 
 // A thread a bin: how many texels, and the logarithm of their mean luminance.

@@ -9,7 +9,7 @@ guides = ["depth"]
 
 [tolerance]
 ulps = 1
-why = "sums, products, quotients and roots alone, in one order: only the last rounding could differ"
+why = "sums, products, quotients and roots alone: only the last rounding could differ"
 
 [[parameters]]
 name = "focus"
@@ -90,6 +90,7 @@ second = "reach"
 destination = "near_spread"
 divisor = 2
 format = "rgba32f"
+texels = [4, 1]
 block = [16, 8]
 
 [[passes]]
@@ -98,6 +99,7 @@ source = "far"
 destination = "far_gathered"
 divisor = 2
 format = "rgba32f"
+texels = [4, 1]
 block = [16, 8]
 
 [[passes]]
@@ -178,12 +180,52 @@ extern "C" __global__ void depth_of_field_reach(const __grid_constant__ Pass pas
 }
 
 // A texel's disc covers one that is `distance` away by so much; its edge is as soft as a texel.
-HANDOVER_INLINE float covered(float disc, float distance) { return clamp(disc + 1.0f - distance, 0.0f, 1.0f); }
+HANDOVER_INLINE float covered(float disc, float distance) { return saturate(disc + 1.0f - distance); }
 
 // One over the area of such a disc, texels: what a disc spreads, all together, is what its texel had.
 HANDOVER_INLINE float density(float disc) {
     float middle = disc + 0.5f;
-    return 1.0f / (3.14159265f * (middle * middle + 1.0f / 12.0f));
+    return approximate_reciprocal(3.14159265f * fmaf(middle, middle, 1.0f / 12.0f));
+}
+
+// Texels of a row that a thread makes of the same taps.
+constexpr int across = 4;
+
+// The sums of a texel: what is spread over it, and how much.
+struct Gathered {
+    float4 sum;
+    float weights;
+};
+
+HANDOVER_INLINE void add(Gathered& here, float4 from, float weight) {
+    here.sum = accumulate(here.sum, from, weight);
+    here.weights += weight;
+}
+
+// The distances of one tap from a row of texels. Each is that of the texel before from the tap before; where a disc just ends they
+// decide, so they are exact.
+struct Distances {
+    float texels[across];
+
+    HANDOVER_INLINE void advance(int dx, int dy) {
+#pragma unroll
+        for (int k = across - 1; k > 0; --k) texels[k] = texels[k - 1];
+        texels[0] = sqrtf(float(dx * dx + dy * dy));
+    }
+};
+
+HANDOVER_INLINE Distances distances_before(int dx, int dy) {
+    Distances distances = {};
+#pragma unroll
+    for (int k = across - 1; k > 0; --k) distances.advance(dx - k, dy);
+    return distances;
+}
+
+// Stores the mean, and in w how much there is.
+HANDOVER_INLINE void put(const Pass& pass, int2 at, const Gathered& here, float cover) {
+    if (!covers(pass.destination, at)) return;
+    float scale = here.weights > 0.0f ? 1.0f / here.weights : 0.0f;
+    store_float(pass.destination, at, make_float4(here.sum.x * scale, here.sum.y * scale, here.sum.z * scale, cover));
 }
 
 // Light that discs before the focus spread over a texel. w is how much of what is behind they cover: all of it up to the edge
@@ -191,25 +233,27 @@ HANDOVER_INLINE float density(float disc) {
 extern "C" __global__ void depth_of_field_spread(const __grid_constant__ Pass pass,
                                                  const __grid_constant__ DepthOfFieldParameters parameters) {
     int2 at = thread_texel();
+    at.x *= across;
     if (!covers(pass.destination, at)) return;
     // No disc is larger than a tile, so those of the nine tiles around are all that can reach here.
     float most = 0.0f;
     for (int j = -1; j <= 1; ++j)
         for (int i = -1; i <= 1; ++i) most = fmaxf(most, load_float(pass.second, at.x / tile + i, at.y / tile + j).x);
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    float cover = 0.0f;
-    int reach = most > 0.0f ? int(most) + 1 : -1;
+    Gathered out[across] = {};
+    int reach = most > 0.0f ? int(most) + 1 : -across;
     for (int dy = -reach; dy <= reach; ++dy) {
-        for (int dx = -reach; dx <= reach; ++dx) {
+        Distances distances = distances_before(-reach, dy);
+        for (int dx = -reach; dx < reach + across; ++dx) {
+            distances.advance(dx, dy);
             float4 from = load_float(pass.source, at.x + dx, at.y + dy);
             if (from.w <= 0.0f) continue;
-            float weight = covered(from.w, sqrtf(float(dx * dx + dy * dy))) * density(from.w) * blurred_share(2.0f * from.w);
-            sum = sum + from * weight;
-            cover += weight;
+            float share = density(from.w) * blurred_share(2.0f * from.w);
+#pragma unroll
+            for (int k = 0; k < across; ++k) add(out[k], from, covered(from.w, distances.texels[k]) * share);
         }
     }
-    float scale = cover > 0.0f ? 1.0f / cover : 0.0f;
-    store_float(pass.destination, at, make_float4(sum.x * scale, sum.y * scale, sum.z * scale, fminf(2.0f * cover, 1.0f)));
+#pragma unroll
+    for (int k = 0; k < across; ++k) put(pass, make_int2(at.x + k, at.y), out[k], fminf(2.0f * out[k].weights, 1.0f));
 }
 
 // Light that discs behind the focus spread over a texel. None spreads further than the texel's own disc: what is further away
@@ -217,23 +261,33 @@ extern "C" __global__ void depth_of_field_spread(const __grid_constant__ Pass pa
 extern "C" __global__ void depth_of_field_gather(const __grid_constant__ Pass pass,
                                                  const __grid_constant__ DepthOfFieldParameters parameters) {
     int2 at = thread_texel();
+    at.x *= across;
     if (!covers(pass.destination, at)) return;
-    float disc = load_float(pass.source, at.x, at.y).w;
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    float weights = 0.0f;
-    int reach = disc > 0.0f ? int(disc) + 1 : -1;
+    Gathered out[across] = {};
+    float discs[across], densities[across], most = 0.0f;
+#pragma unroll
+    for (int k = 0; k < across; ++k) {
+        discs[k] = load_float(pass.source, at.x + k, at.y).w;
+        densities[k] = density(discs[k]);
+        most = fmaxf(most, discs[k]);
+    }
+    int reach = most > 0.0f ? int(most) + 1 : -across;
     for (int dy = -reach; dy <= reach; ++dy) {
-        for (int dx = -reach; dx <= reach; ++dx) {
+        Distances distances = distances_before(-reach, dy);
+        for (int dx = -reach; dx < reach + across; ++dx) {
+            distances.advance(dx, dy);
             float4 from = load_float(pass.source, at.x + dx, at.y + dy);
             if (from.w <= 0.0f) continue;
-            float smaller = fminf(from.w, disc);
-            float weight = covered(smaller, sqrtf(float(dx * dx + dy * dy))) * density(smaller);
-            sum = sum + from * weight;
-            weights += weight;
+            float own = density(from.w);
+#pragma unroll
+            for (int k = 0; k < across; ++k) {
+                // The smaller disc is the denser one.
+                add(out[k], from, covered(fminf(from.w, discs[k]), distances.texels[k]) * fmaxf(own, densities[k]));
+            }
         }
     }
-    float scale = weights > 0.0f ? 1.0f / weights : 0.0f;
-    store_float(pass.destination, at, make_float4(sum.x * scale, sum.y * scale, sum.z * scale, weights > 0.0f ? 1.0f : 0.0f));
+#pragma unroll
+    for (int k = 0; k < across; ++k) put(pass, make_int2(at.x + k, at.y), out[k], out[k].weights > 0.0f ? 1.0f : 0.0f);
 }
 
 // A field at full resolution: the four nearest texels, whose weights are 9, 3, 3 and 1 sixteenths. Those with little in them

@@ -41,6 +41,7 @@ type = "f32"
 entry = "fxaa"
 source = "input"
 destination = "output"
+texels = [2, 4]
 block = [32, 8]
 ---*/
 #include "handover.cuh"
@@ -51,59 +52,128 @@ struct FxaaParameters {
     float edge_threshold_min;
 };
 
-HANDOVER_INLINE float luma(const Image& image, int x, int y) {
-    return sqrtf(fminf(luminance(load(image, x, y)), 1.0f));
+// A block makes 64x32 texels. Their luma, and that of the texels around them where most edges end, is computed once. Texels at
+// edges, which take long, are listed and made after the others, by all threads.
+constexpr int block_width = 64, block_height = 32, threads = 256;
+// Texels around the block's, to each side: even, since texels are read in pairs, and more than the five single steps along an edge.
+constexpr int around = 6;
+constexpr int tile_width = block_width + 2 * around, tile_height = block_height + 2 * around;
+constexpr int tile_pairs = tile_width / 2;
+
+HANDOVER_INLINE float luma(float4 color) { return sqrtf(fminf(luminance(color), 1.0f)); }
+
+// A word's halves as light, where one is below 0, infinite or no number.
+HANDOVER_INLINE unsigned light_bits(unsigned word) {
+    unsigned short low = float_to_half(light(half_to_float((unsigned short)word)));
+    unsigned short high = float_to_half(light(half_to_float((unsigned short)(word >> 16))));
+    return low | unsigned(high) << 16;
 }
 
-// Luma between a texel and the one beside it, across the edge: a bilinear tap half way.
-HANDOVER_INLINE float luma_across(const Image& image, int x, int y, int2 side) {
-    return 0.5f * (luma(image, x, y) + luma(image, x + side.x, y + side.y));
+// The light of two texels side by side, of which the first is in an even column, as bits; of those outside the nearest inside.
+HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
+    int last = int(image.extent.x) - 1;
+    y = min(max(y, 0), int(image.extent.y) - 1);
+    uint4 bits;
+    if (x >= 0 && x < last) {
+        bits = surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    } else {
+        uint2 first = surf2Dread<uint2>(image.surface, min(max(x, 0), last) * int(texel_size), y);
+        uint2 second = surf2Dread<uint2>(image.surface, min(max(x + 1, 0), last) * int(texel_size), y);
+        bits = make_uint4(first.x, first.y, second.x, second.y);
+    }
+    // Adding 0x0400 carries into the sign of what is infinite or no number.
+    unsigned step = 0x04000400u, broken = bits.x | bits.y | bits.z | bits.w;
+    broken |= (bits.x + step) | (bits.y + step) | (bits.z + step) | (bits.w + step);
+    if ((broken & 0x80008000u) == 0u) return bits;
+    return make_uint4(light_bits(bits.x), light_bits(bits.y), light_bits(bits.z), light_bits(bits.w));
+}
+
+HANDOVER_INLINE float luma(unsigned red_green, unsigned blue) {
+    return luma(make_float4(half_to_float((unsigned short)red_green), half_to_float((unsigned short)(red_green >> 16)),
+                            half_to_float((unsigned short)blue), 0.0f));
+}
+
+// The luma that a block knows, and where in it and in the picture a texel is.
+struct Place {
+    const float* lumas;
+    const Image& image;
+    int2 at;    // in the picture
+    int2 tile;  // in the tile
+};
+
+// Luma between a texel and the one beside it, across the edge: a bilinear tap half way. `distance` texels along the edge.
+HANDOVER_INLINE float luma_across(const Place& place, int2 step, int2 side, int distance) {
+    int x = place.tile.x + distance * step.x, y = place.tile.y + distance * step.y;
+    if (unsigned(x) < unsigned(tile_width) && unsigned(y) < unsigned(tile_height)) {
+        const float* here = place.lumas + y * tile_width + x;
+        return 0.5f * (here[0] + here[side.y * tile_width + side.x]);
+    }
+    x = place.at.x + distance * step.x, y = place.at.y + distance * step.y;
+    return 0.5f * (luma(load(place.image, x, y)) + luma(load(place.image, x + side.x, y + side.y)));
 }
 
 // Where an edge ends in one direction.
 struct SpanEnd {
     float distance;    // texels
     float difference;  // of luma there from that of the edge
+    bool is_found;
+
+    HANDOVER_INLINE void visit(float at, float luma, float edge_luma, float enough) {
+        difference = luma - edge_luma;
+        is_found = fabsf(difference) >= enough;
+        if (is_found) distance = at;
+    }
 };
 
-// Walks along the edge between `at` and the texel at `side`, until luma differs from the edge's by `enough`.
-HANDOVER_INLINE SpanEnd find_end(const Image& image, int2 at, int2 side, int2 step, float edge_luma, float enough) {
-    // Preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels. These are the distances; nothing is read at the last.
-    const float distances[12] = {1.0f,  2.0f,  3.0f,  4.0f,  5.0f,  6.5f,
-                                 8.5f, 10.5f, 12.5f, 14.5f, 18.5f, 26.5f};
-    SpanEnd end = {distances[11], 0.0f};
-    for (int k = 0; k < 11; ++k) {
-        int whole = int(distances[k]);
-        int x = at.x + whole * step.x, y = at.y + whole * step.y;
-        float found = luma_across(image, x, y, side);
-        // A tap at half a texel is the mean of two.
-        if (k >= 5) found = 0.5f * (found + luma_across(image, x + step.x, y + step.y, side));
-        end.difference = found - edge_luma;
-        if (fabsf(end.difference) >= enough) {
-            end.distance = distances[k];
-            break;
+// Walks in both directions along the edge between the texel and the one at `side`, until luma differs from the edge's by `enough`.
+// Preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels; nothing is read at the last.
+HANDOVER_INLINE void find_ends(SpanEnd (&ends)[2], const Place& place, int2 side, int2 step, float edge_luma, float enough) {
+    const int2 steps[2] = {make_int2(-step.x, -step.y), step};
+    ends[0] = ends[1] = {26.5f, 0.0f, false};
+#pragma unroll 1
+    for (int whole = 1; whole <= 5 && !(ends[0].is_found && ends[1].is_found); ++whole) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            if (ends[k].is_found) continue;
+            ends[k].visit(float(whole), luma_across(place, steps[k], side, whole), edge_luma, enough);
         }
     }
-    return end;
+    // A tap at half a texel is the mean of two.
+#pragma unroll 1
+    for (int whole = 6; whole <= 18 && !(ends[0].is_found && ends[1].is_found); whole += whole == 14 ? 4 : 2) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            if (ends[k].is_found) continue;
+            float found = luma_across(place, steps[k], side, whole);
+            found = 0.5f * (found + luma_across(place, steps[k], side, whole + 1));
+            ends[k].visit(float(whole) + 0.5f, found, edge_luma, enough);
+        }
+    }
 }
 
-extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_constant__ FxaaParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    const Image& image = pass.source;
-    float4 color = load(image, at.x, at.y);
-    float middle = sqrtf(fminf(luminance(color), 1.0f));
-    float north = luma(image, at.x, at.y - 1), south = luma(image, at.x, at.y + 1);
-    float west = luma(image, at.x - 1, at.y), east = luma(image, at.x + 1, at.y);
-    float brightest = fmaxf(fmaxf(fmaxf(north, south), fmaxf(west, east)), middle);
-    float darkest = fminf(fminf(fminf(north, south), fminf(west, east)), middle);
-    float range = brightest - darkest;
-    if (range < fmaxf(parameters.edge_threshold_min, brightest * parameters.edge_threshold)) {
-        store(pass.destination, at, color);
-        return;
-    }
-    float north_west = luma(image, at.x - 1, at.y - 1), north_east = luma(image, at.x + 1, at.y - 1);
-    float south_west = luma(image, at.x - 1, at.y + 1), south_east = luma(image, at.x + 1, at.y + 1);
+// Least and greatest luma of a texel and the four beside it.
+struct Extremes {
+    float darkest, brightest;
+};
+
+HANDOVER_INLINE Extremes extremes(float north, float south, float west, float east, float middle) {
+    return {fminf(fminf(fminf(north, south), fminf(west, east)), middle),
+            fmaxf(fmaxf(fmaxf(north, south), fmaxf(west, east)), middle)};
+}
+
+HANDOVER_INLINE bool is_at_edge(Extremes lumas, const FxaaParameters& parameters) {
+    float range = lumas.brightest - lumas.darkest;
+    return !(range < fmaxf(parameters.edge_threshold_min, lumas.brightest * parameters.edge_threshold));
+}
+
+// A texel at an edge.
+HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parameters) {
+    const float* here = place.lumas + place.tile.y * tile_width + place.tile.x;
+    float middle = here[0], north = here[-tile_width], south = here[tile_width], west = here[-1], east = here[1];
+    float north_west = here[-tile_width - 1], north_east = here[-tile_width + 1];
+    float south_west = here[tile_width - 1], south_east = here[tile_width + 1];
+    Extremes lumas = extremes(north, south, west, east, middle);
+    float range = lumas.brightest - lumas.darkest;
 
     // Second differences along columns say how horizontal the edge is, along rows how vertical. Around a peak or a saddle
     // both are the same sum, so that the order of the operations decides: it is the published one.
@@ -125,8 +195,9 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
     int2 side = is_horizontal ? make_int2(0, sign) : make_int2(sign, 0);
     int2 step = is_horizontal ? make_int2(1, 0) : make_int2(0, 1);
 
-    SpanEnd negative = find_end(image, at, side, make_int2(-step.x, -step.y), edge_luma, enough);
-    SpanEnd positive = find_end(image, at, side, step, edge_luma, enough);
+    SpanEnd ends[2];
+    find_ends(ends, place, side, step, edge_luma, enough);
+    SpanEnd negative = ends[0], positive = ends[1];
     SpanEnd nearest = negative.distance < positive.distance ? negative : positive;
     // At its near end the edge must turn to this texel's other side, else it is the neighbour that is to be blended.
     bool is_good = (nearest.difference < 0.0f) != (middle - edge_luma < 0.0f);
@@ -140,6 +211,78 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
     float smooth = (contrast * contrast) * (3.0f - 2.0f * contrast);
     float offset = fmaxf(edge_offset, smooth * smooth * parameters.subpix);
 
-    float4 blended = color * (1.0f - offset) + load(image, at.x + side.x, at.y + side.y) * offset;
-    store(pass.destination, at, make_float4(blended.x, blended.y, blended.z, color.w));
+    float4 color = load(place.image, place.at.x, place.at.y);
+    float4 blended = color * (1.0f - offset) + load(place.image, place.at.x + side.x, place.at.y + side.y) * offset;
+    return make_float4(blended.x, blended.y, blended.z, color.w);
+}
+
+// Writes one texel of a pair.
+HANDOVER_INLINE void put(const Pass& pass, int2 at, unsigned red_green, unsigned blue_alpha) {
+    if (!covers(pass.destination, at)) return;
+    surf2Dwrite(make_uint2(red_green, blue_alpha), pass.destination.surface, at.x * int(texel_size), at.y);
+}
+
+extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_constant__ FxaaParameters parameters) {
+    __shared__ float lumas[tile_width * tile_height];
+    __shared__ unsigned short edges[block_width * block_height];
+    __shared__ unsigned edge_count;
+    int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
+    int2 first = make_int2(int(blockIdx.x) * block_width, int(blockIdx.y) * block_height);
+    if (thread == 0) edge_count = 0;
+    for (int i = thread; i < tile_pairs * tile_height; i += threads) {
+        int x = 2 * (i % tile_pairs), y = i / tile_pairs;
+        uint4 bits = load_pair(pass.source, first.x - around + x, first.y - around + y);
+        lumas[y * tile_width + x] = luma(bits.x, bits.y);
+        lumas[y * tile_width + x + 1] = luma(bits.z, bits.w);
+    }
+    __syncthreads();
+
+    // Pairs that this thread finds edges in: two bits each.
+    unsigned found = 0;
+#pragma unroll
+    for (int row = 0; row < 4; ++row) {
+        int x = 2 * int(threadIdx.x), y = int(threadIdx.y) + 8 * row;
+        int2 at = make_int2(first.x + x, first.y + y);
+        if (!covers(pass.destination, at)) break;
+        const float* here = lumas + (y + around) * tile_width + x + around;
+        bool left = is_at_edge(extremes(here[-tile_width], here[tile_width], here[-1], here[1], here[0]), parameters);
+        bool right = is_at_edge(extremes(here[1 - tile_width], here[1 + tile_width], here[0], here[2], here[1]), parameters);
+        bool is_pair = at.x + 1 < int(pass.destination.extent.x);
+        uint4 bits = load_pair(pass.source, at.x, at.y);
+        if (is_pair && !left && !right) {
+            surf2Dwrite(bits, pass.destination.surface, at.x * int(texel_size), at.y);
+        } else {
+            if (!left) put(pass, at, bits.x, bits.y);
+            if (!right) put(pass, make_int2(at.x + 1, at.y), bits.z, bits.w);
+        }
+        found |= ((left ? 1u : 0u) | (right && is_pair ? 2u : 0u)) << (2 * row);
+    }
+    // Each warp takes as many places of the list as it found edges, each lane those after the lanes before it.
+    unsigned own = 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) own += found >> k & 1u;
+    unsigned until = own;
+#pragma unroll
+    for (int lanes = 1; lanes < 32; lanes *= 2) {
+        unsigned before = __shfl_up_sync(~0u, until, lanes);
+        if (int(threadIdx.x) >= lanes) until += before;
+    }
+    unsigned begin = 0;
+    if (threadIdx.x == 31) begin = atomicAdd(&edge_count, until);
+    unsigned place = __shfl_sync(~0u, begin, 31) + until - own;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        if (found >> k & 1u) {
+            int x = 2 * int(threadIdx.x) + k % 2, y = int(threadIdx.y) + 8 * (k / 2);
+            edges[place++] = (unsigned short)(y * block_width + x);
+        }
+    }
+    __syncthreads();
+
+    for (unsigned i = unsigned(thread); i < edge_count; i += threads) {
+        int x = edges[i] % block_width, y = edges[i] / block_width;
+        int2 at = make_int2(first.x + x, first.y + y);
+        Place here = {lumas, pass.source, at, make_int2(x + around, y + around)};
+        store(pass.destination, at, filtered(here, parameters));
+    }
 }

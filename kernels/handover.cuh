@@ -76,6 +76,30 @@ HANDOVER_INLINE unsigned word_of(unsigned short first, unsigned short second) {
     asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"(first), "h"(second));
     return word;
 }
+
+// Within two ulps of float, and what is below the smallest normal float is 0: one instruction each. Not for what decides.
+HANDOVER_INLINE float approximate_exp2(float value) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_log2(float value) {
+    asm("lg2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_reciprocal(float value) {
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+HANDOVER_INLINE float approximate_root(float value) {
+    asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
+// Limited to [0, 1]; NaN is 0.
+HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
 #endif
 
 HANDOVER_INLINE float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
@@ -94,8 +118,7 @@ HANDOVER_INLINE float4 accumulate(float4 sum, float4 value, float weight) {
 // added in any order. All lanes call it as often, and none reads or changes a sum that it began before all called `collect`:
 // where the kernels run on a CPU, products are computed there.
 HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigned b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a0), "r"(a1), "r"(b));
 }

@@ -9,7 +9,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504"
 
 [tolerance]
 ulps = 1
-why = "sums, products, quotients and roots in the same order: only the last rounding could differ"
+why = "sums, products, quotients and roots of float, off by some of its ulps: only the last rounding could differ"
 
 [[parameters]]
 name = "shutter"
@@ -135,18 +135,39 @@ extern "C" __global__ void motion_blur_neighborhood(const __grid_constant__ Pass
     store_float(pass.destination, at, longest_of(pass.source, at.x - 1, at.y - 1, 3));
 }
 
-// How much of something that far away is covered by a way of that length: a cone, and a cylinder with a soft edge.
-HANDOVER_INLINE float cone(float distance, float way) { return clamp(1.0f - distance / way, 0.0f, 1.0f); }
+// A number to divide by, and about one over it. Where a way just reaches a texel a difference decides how much of a light of up to
+// 65504 arrives, so quotients are as good as exact: an estimate and what is left of it.
+struct Divisor {
+    float value, reciprocal;
+};
 
-HANDOVER_INLINE float cylinder(float distance, float way) {
-    float t = clamp((distance - 0.95f * way) / (0.1f * way), 0.0f, 1.0f);
+HANDOVER_INLINE Divisor divisor(float value) { return {value, approximate_reciprocal(value)}; }
+
+HANDOVER_INLINE float operator/(float value, Divisor by) {
+    float estimate = value * by.reciprocal;
+    return fmaf(fmaf(-estimate, by.value, value), by.reciprocal, estimate);
+}
+
+// A length of half of a way, and what its soft edge is divided by.
+struct Way {
+    Divisor length, edge;
+};
+
+HANDOVER_INLINE Way way_of(const Pass& pass, int x, int y, float shutter) {
+    float length = fmaxf(sqrtf(length2(half_way(pass, x, y, shutter))), half_texel);
+    return {divisor(length), divisor(0.1f * length)};
+}
+
+// How much of something that far away is covered by a way of that length: a cone, and a cylinder with a soft edge.
+HANDOVER_INLINE float cone(float distance, const Way& way) { return saturate(1.0f - distance / way.length); }
+
+HANDOVER_INLINE float cylinder(float distance, const Way& way) {
+    float t = saturate((distance - 0.95f * way.length.value) / way.edge);
     return 1.0f - t * t * (3.0f - 2.0f * t);
 }
 
 // 1 where `depth` is not behind `other`, less the further it is behind.
-HANDOVER_INLINE float in_front(float depth, float other, float soft) {
-    return clamp(1.0f - (depth - other) / soft, 0.0f, 1.0f);
-}
+HANDOVER_INLINE float in_front(float depth, float other, Divisor soft) { return saturate(1.0f - (depth - other) / soft); }
 
 extern "C" __global__ void motion_blur_reconstruct(const __grid_constant__ Pass pass,
                                                    const __grid_constant__ MotionBlurParameters parameters) {
@@ -160,14 +181,16 @@ extern "C" __global__ void motion_blur_reconstruct(const __grid_constant__ Pass 
         return;
     }
     float depth = load_depth(pass, at.x, at.y);
-    float way = fmaxf(sqrtf(length2(half_way(pass, at.x, at.y, parameters.shutter))), half_texel);
-    float total = 1.0f / way;
+    Way way = way_of(pass, at.x, at.y, parameters.shutter);
+    Divisor soft = divisor(parameters.soft_depth);
+    float total = 1.0f / way.length.value;
     float4 sum = color * total;
     // From -1/2 to 1/2, another for each neighbour (interleaved gradient noise).
     float noise = 0.06711056f * float(at.x) + 0.00583715f * float(at.y);
     noise = 52.9829189f * (noise - floorf(noise));
     noise = noise - floorf(noise) - 0.5f;
     int count = 2 * int(parameters.taps) + 1;
+#pragma unroll 4
     for (int i = 0; i < count; ++i) {
         // The middle one is the texel itself.
         if (i == count / 2) continue;
@@ -176,12 +199,12 @@ extern "C" __global__ void motion_blur_reconstruct(const __grid_constant__ Pass 
         int x = at.x + int(dx), y = at.y + int(dy);
         float distance = sqrtf(dx * dx + dy * dy);
         float tap_depth = load_depth(pass, x, y);
-        float tap_way = fmaxf(sqrtf(length2(half_way(pass, x, y, parameters.shutter))), half_texel);
+        Way tap_way = way_of(pass, x, y, parameters.shutter);
         // The tap's way leads over the texel, or the texel's way uncovers what is behind it, or both are blurred alike.
-        float weight = in_front(tap_depth, depth, parameters.soft_depth) * cone(distance, tap_way) +
-                       in_front(depth, tap_depth, parameters.soft_depth) * cone(distance, way) +
+        float weight = in_front(tap_depth, depth, soft) * cone(distance, tap_way) +
+                       in_front(depth, tap_depth, soft) * cone(distance, way) +
                        cylinder(distance, tap_way) * cylinder(distance, way) * 2.0f;
-        sum = sum + load(pass.source, x, y) * weight;
+        sum = accumulate(sum, load(pass.source, x, y), weight);
         total += weight;
     }
     float4 mean = sum * (1.0f / total);

@@ -190,22 +190,46 @@ extern "C" __global__ void optical_flow_gradient(const __grid_constant__ Pass pa
     store_float(pass.destination, at, make_float4(here, across, down, 0.0f));
 }
 
+// Texels of a row from `x` on, of which those outside are the nearest inside: where they are, bytes.
+template <int count>
+struct Columns {
+    int offsets[count];
+
+    HANDOVER_INLINE Columns(const Image& image, int x) {
+        int last = int(image.extent.x) - 1;
+#pragma unroll
+        for (int i = 0; i < count; ++i) offsets[i] = min(max(x + i, 0), last) * int(sizeof(float4));
+    }
+
+    HANDOVER_INLINE float4 load(const Image& image, int i, int row) const {
+        return surf2Dread<float4>(image.surface, offsets[i], row);
+    }
+};
+
+HANDOVER_INLINE int row_inside(const Image& image, int y) { return min(max(y, 0), int(image.extent.y) - 1); }
+
+// Texels along the side of a window.
+constexpr int side = 2 * radius + 1;
+
 // Where what is at `at` was in the previous frame, from a guess on: what is left of a window's difference,
 // over and over.
 HANDOVER_INLINE float2 tracked(const Pass& pass, int2 at, float2 guess) {
     float xx = 0.0f, xy = 0.0f, yy = 0.0f;
+    Columns<side> window(pass.source, at.x - radius);
     // A row at a time: all of the windows at once would be much code.
 #pragma unroll 1
     for (int j = -radius; j <= radius; ++j) {
-        for (int i = -radius; i <= radius; ++i) {
-            float4 tap = load_float(pass.source, at.x + i, at.y + j);
+        int row = row_inside(pass.source, at.y + j);
+#pragma unroll
+        for (int i = 0; i < side; ++i) {
+            float4 tap = window.load(pass.source, i, row);
             xx += tap.y * tap.y;
             xy += tap.y * tap.z;
             yy += tap.z * tap.z;
         }
     }
     // A window without a pattern in both directions says nothing: its matrix has a small eigenvalue.
-    const float texels = float((2 * radius + 1) * (2 * radius + 1));
+    const float texels = float(side * side);
     float lesser = (xx + yy - sqrtf((xx - yy) * (xx - yy) + 4.0f * xy * xy)) * 0.5f;
     float determinant = xx * yy - xy * xy;
     if (!(lesser > least_eigenvalue * texels && determinant > 0.0f)) return guess;
@@ -214,19 +238,25 @@ HANDOVER_INLINE float2 tracked(const Pass& pass, int2 at, float2 guess) {
         float left = floorf(guess.x), top = floorf(guess.y);
         float across = guess.x - left, down = guess.y - top;
         float bx = 0.0f, by = 0.0f;
+        Columns<side + 1> previous(pass.second, at.x - radius + int(left));
+        // Between the texels of a row of the previous frame; each row is the lower one of some taps, then the upper one of others.
+        float upper[side] = {};
 #pragma unroll 1
-        for (int j = -radius; j <= radius; ++j) {
-            for (int i = -radius; i <= radius; ++i) {
-                float4 tap = load_float(pass.source, at.x + i, at.y + j);
-                int x = at.x + i + int(left), y = at.y + j + int(top);
-                float upper_left = load_float(pass.second, x, y).x, upper_right = load_float(pass.second, x + 1, y).x;
-                float lower_left = load_float(pass.second, x, y + 1).x;
-                float lower_right = load_float(pass.second, x + 1, y + 1).x;
-                float upper = upper_left * (1.0f - across) + upper_right * across;
-                float lower = lower_left * (1.0f - across) + lower_right * across;
-                float difference = tap.x - (upper * (1.0f - down) + lower * down);
-                bx += difference * tap.y;
-                by += difference * tap.z;
+        for (int j = -radius - 1; j <= radius; ++j) {
+            int row = row_inside(pass.second, at.y + j + 1 + int(top)), own_row = row_inside(pass.source, at.y + j);
+            float last = previous.load(pass.second, 0, row).x;
+#pragma unroll
+            for (int i = 0; i < side; ++i) {
+                float next = previous.load(pass.second, i + 1, row).x;
+                float lower = last * (1.0f - across) + next * across;
+                if (j >= -radius) {
+                    float4 tap = window.load(pass.source, i, own_row);
+                    float difference = tap.x - (upper[i] * (1.0f - down) + lower * down);
+                    bx += difference * tap.y;
+                    by += difference * tap.z;
+                }
+                upper[i] = lower;
+                last = next;
             }
         }
         guess.x = clamp(guess.x + (yy * bx - xy * by) / determinant, -longest, longest);

@@ -39,19 +39,16 @@ default = 1.0
 step = 0.1
 type = "f32"
 
+[[buffers]]
+name = "history"
+bytes_per_texel = 8
+keeps = true
+
 [[passes]]
 entry = "taa_resolve"
 source = "input"
-second = "history.previous"
-destination = "history"
-keeps = true
-block = [32, 8]
-
-[[passes]]
-entry = "taa_show"
-source = "history"
-second = "input"
 destination = "output"
+buffers = ["history", "history.previous"]
 block = [32, 8]
 ---*/
 #include "handover.cuh"
@@ -78,18 +75,24 @@ HANDOVER_INLINE float4 catmull_rom(float t) {
                        ((-1.5f * t + 2.0f) * t + 0.5f) * t, (0.5f * t - 0.5f) * t * t);
 }
 
-// The history at a position between texels, counted from their middles.
-HANDOVER_INLINE float4 sample(const Image& history, float x, float y) {
+// The history at a position between texels, counted from their middles: halves in a buffer, which are light.
+HANDOVER_INLINE float4 sample(const Pass& pass, float x, float y) {
+    const ushort4* history = elements<ushort4>(pass.buffers[1]);
+    int width = int(pass.source.extent.x), height = int(pass.source.extent.y);
     float left = floorf(x), top = floorf(y);
     float4 across = catmull_rom(x - left), down = catmull_rom(y - top);
+    int columns[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) columns[i] = min(max(int(left) + i - 1, 0), width - 1);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
     for (int j = 0; j < 4; ++j) {
         float weight = j == 0 ? down.x : j == 1 ? down.y : j == 2 ? down.z : down.w;
-        int row = int(top) + j - 1;
-        float4 line = load(history, int(left) - 1, row) * across.x;
-        line = line + load(history, int(left), row) * across.y;
-        line = line + load(history, int(left) + 1, row) * across.z;
-        line = line + load(history, int(left) + 2, row) * across.w;
+        const ushort4* row = history + size_t(min(max(int(top) + j - 1, 0), height - 1)) * width;
+        float4 line = to_float(row[columns[0]]) * across.x;
+        line = line + to_float(row[columns[1]]) * across.y;
+        line = line + to_float(row[columns[2]]) * across.z;
+        line = line + to_float(row[columns[3]]) * across.w;
         sum = sum + line * weight;
     }
     return sum;
@@ -110,13 +113,20 @@ HANDOVER_INLINE float2 nearest_motion(const Pass& pass, int2 at) {
     return load_motion(pass, nearest.x, nearest.y);
 }
 
+// Hands the texel on, and keeps it for the next frame.
+HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 color) {
+    ushort4 bits = to_half(make_float4(light(color.x), light(color.y), light(color.z), light(color.w)));
+    elements<ushort4>(pass.buffers[0])[size_t(at.y) * pass.source.extent.x + at.x] = bits;
+    store_bits(pass.destination, at, bits);
+}
+
 extern "C" __global__ void taa_resolve(const __grid_constant__ Pass pass,
                                        const __grid_constant__ TaaParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.destination, at)) return;
     float4 color = load(pass.source, at.x, at.y);
     if (pass.kept_frames == 0) {
-        store(pass.destination, at, color);
+        put(pass, at, color);
         return;
     }
     float2 motion = nearest_motion(pass, at);
@@ -125,7 +135,7 @@ extern "C" __global__ void taa_resolve(const __grid_constant__ Pass pass,
     bool known = x >= -0.5f && x <= float(pass.destination.extent.x) - 0.5f && y >= -0.5f &&
                  y <= float(pass.destination.extent.y) - 0.5f;
     if (!known) {
-        store(pass.destination, at, color);
+        put(pass, at, color);
         return;
     }
 
@@ -147,7 +157,7 @@ extern "C" __global__ void taa_resolve(const __grid_constant__ Pass pass,
 
     // The history is drawn towards the mean until it is in the box of `gamma` standard deviations.
     // 1e-6 stands for none.
-    float4 history = to_ycocg(sample(pass.second, x, y));
+    float4 history = to_ycocg(sample(pass, x, y));
     float4 away = make_float4(history.x - mean.x, history.y - mean.y, history.z - mean.z, 0.0f);
     float out = fmaxf(fmaxf(fabsf(away.x) / fmaxf(reach.x, 1e-6f), fabsf(away.y) / fmaxf(reach.y, 1e-6f)),
                       fabsf(away.z) / fmaxf(reach.z, 1e-6f));
@@ -159,13 +169,5 @@ extern "C" __global__ void taa_resolve(const __grid_constant__ Pass pass,
     float new_weight = (1.0f - parameters.feedback) / (1.0f + parameters.anti_flicker * now.x);
     float4 blended = (clipped * old_weight + now * new_weight) * (1.0f / (old_weight + new_weight));
     float4 result = from_ycocg(blended);
-    store(pass.destination, at, make_float4(result.x, result.y, result.z, color.w));
-}
-
-extern "C" __global__ void taa_show(const __grid_constant__ Pass pass,
-                                    const __grid_constant__ TaaParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    float4 history = load(pass.source, at.x, at.y);
-    store(pass.destination, at, make_float4(history.x, history.y, history.z, load(pass.second, at.x, at.y).w));
+    put(pass, at, make_float4(result.x, result.y, result.z, color.w));
 }

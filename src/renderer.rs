@@ -143,6 +143,7 @@ pub struct Renderer {
     is_broken: bool,
     /// The slot whose screen image holds the frame presented last.
     shown_slot: Option<usize>,
+    scene_queue: Queue,
     present_queue: Queue,
     /// That queue can do nothing but copy: its commands take no labels.
     only_copies: bool,
@@ -198,7 +199,7 @@ impl Renderer {
             self.timelines.rendered.at(frame.value()),
             self.timelines.drawn.at(frame.value()),
         ];
-        self.device.submit(self.device.scene_queue, scene, &[], &signals)?;
+        self.device.submit(self.scene_queue, scene, &[], &signals)?;
         watch.next(HostWork::EnqueueChain);
         self.processor.enqueue(self.job(slot, frame, view))?;
         self.last_pointer = Some(view.pointer);
@@ -288,7 +289,7 @@ impl Renderer {
 
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
-        let is_one_queue = self.present_queue.raw == self.device.scene_queue.raw;
+        let is_one_queue = self.present_queue.raw == self.scene_queue.raw;
         let overlaps = self.settings.schedule != Schedule::Serial && self.slots.len() > 1;
         usize::from(is_one_queue && overlaps)
     }

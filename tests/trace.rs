@@ -339,7 +339,7 @@ fn what_is_wrong_with_a_trace_is_found() {
 /// The program itself: its table and its trace tell the same of each frame.
 #[test]
 fn a_capture_of_the_program_has_a_trace_that_passes() {
-    for schedule in ["pipelined --frames-in-flight 3", "serial"] {
+    for schedule in ["pipelined --frames-in-flight 3", "serial", "copy-back --overlay"] {
         let arguments = format!(
             "--present offscreen --size 160x90 --frames 60 --kernels bloom,sobel --capture run --schedule {schedule}"
         );

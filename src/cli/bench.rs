@@ -1,6 +1,7 @@
 //! `handover bench`: fixed work, rendered offscreen in interleaved rounds; how long it took, and what of that differs.
 
 mod axes;
+mod fused_kernels;
 mod kernels;
 mod measure;
 mod options;

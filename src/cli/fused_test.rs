@@ -10,7 +10,7 @@ use crate::kernels::{
 };
 use crate::live::fuse;
 
-use super::kernel_once::Once;
+use super::kernel_once::{Once, Written};
 use super::kernel_test::{EXTENTS, FRAMES, Given, LARGEST, given, reference_of};
 
 /// What was found: lines for people, and those that tell of faults.
@@ -56,14 +56,22 @@ pub(super) fn run(once: &mut Once, capability: (i32, i32), names: &[String]) -> 
             let frames: Vec<Given> = (0..FRAMES).map(|frame| given(frame, extents, broken)).collect();
             let is_chosen = |case: &&Case| extent != LARGEST || case.setting == TestSetting::Default;
             for case in cases.iter().filter(is_chosen) {
-                let plain = last_of(once, &case.plain, &frames, extents)?;
-                let fused = last_of(once, &case.fused, &frames, extents)?;
+                let plain = last_of(once, &case.plain, &frames, extents)?.texels;
+                let Written {
+                    texels: fused,
+                    not_as_cuda,
+                } = last_of(once, &case.fused, &frames, extents)?;
                 runs += 1;
                 let Case { names, setting, .. } = case;
                 let place = format!(
                     "{} ({setting:?} parameters, {extent:?}, broken pixels {broken:?})",
                     names.join("+")
                 );
+                if not_as_cuda > 0 {
+                    found
+                        .failures
+                        .push(format!("{place}: {not_as_cuda} channels are not what CUDA writes"));
+                }
                 let bits = |texel: &[f16; 4]| texel.map(f16::to_bits);
                 let differ = plain
                     .iter()
@@ -151,11 +159,16 @@ fn cases(capability: (i32, i32), names: &[String], found: &mut Found) -> anyhow:
 }
 
 /// What the last frame becomes.
-fn last_of(once: &mut Once, plan: &Plan, frames: &[Given], extents: FrameExtents) -> anyhow::Result<Vec<[f16; 4]>> {
+fn last_of(once: &mut Once, plan: &Plan, frames: &[Given], extents: FrameExtents) -> anyhow::Result<Written> {
     once.forget();
-    let mut last = Vec::new();
+    let mut last = Written {
+        texels: Vec::new(),
+        not_as_cuda: 0,
+    };
     for Given { color, guides, frame } in needed(plan, frames) {
-        last = once.run(plan, color, guides, extents, frame)?.texels;
+        let not_as_cuda = last.not_as_cuda;
+        last = once.run(plan, color, guides, extents, frame)?;
+        last.not_as_cuda += not_as_cuda;
     }
     Ok(last)
 }

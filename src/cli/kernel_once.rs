@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::cuda::find_cufft;
 use crate::kernels::reference::FrameParameters;
-use crate::kernels::{FrameExtents, Plan, TestGuides};
+use crate::kernels::{Effect, FrameExtents, Plan, TestGuides};
 use crate::process::{CudaOnce, QueueOnce};
 
 use super::setup::Machine;
@@ -41,14 +41,12 @@ impl Once {
         }))
     }
 
-    /// Whether effects that compute by Fourier transforms can run; if not, why.
-    ///
-    /// # Errors
-    /// They cannot.
-    pub fn transforms(&self) -> Result<(), String> {
-        match self.queue {
-            Some(_) => QueueOnce::transforms(),
-            None => find_cufft().map_err(|error| error.to_string()),
+    /// Why an effect cannot be run here, if so.
+    pub fn refuses(&self, effect: &Effect) -> Option<String> {
+        match &self.queue {
+            Some(queue) => queue.load(effect).err().map(|error| error.to_string()),
+            None if effect.transforms() => find_cufft().err().map(|error| format!("it {error}")),
+            None => None,
         }
     }
 

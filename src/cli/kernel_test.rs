@@ -43,17 +43,23 @@ pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Re
             "the host runs the references themselves: there is nothing to compare".into(),
         ));
     };
-    let mut untested = Vec::new();
-    if let Err(missing) = once.transforms() {
-        effects.retain(|effect| {
-            if effect.transforms() {
-                untested.push(format!("{:<21} is not tested: it {missing}", effect.name));
-            }
-            !effect.transforms()
-        });
-    }
+    let (mut untested, mut failures) = (Vec::new(), Vec::new());
+    effects.retain(|effect| {
+        let Some(reason) = once.refuses(effect) else {
+            return true;
+        };
+        let text = format!("{:<21} is not tested: {reason}", effect.name);
+        // Everything else must run.
+        let of_whom = if effect.transforms() {
+            &mut untested
+        } else {
+            &mut failures
+        };
+        of_whom.push(text);
+        false
+    });
     let mut worst = vec![0; effects.len()];
-    let (mut failures, mut runs) = (Vec::new(), 0);
+    let mut runs = 0;
     for display in EXTENTS {
         for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
             if display == LARGEST && broken == BrokenPixels::Absent {

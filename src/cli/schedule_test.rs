@@ -28,6 +28,11 @@ const FRAMES: u64 = 12;
 /// # Errors
 /// A frame failed.
 pub(super) fn run(machine: &Machine) -> anyhow::Result<Outcome> {
+    if machine.in_queue {
+        return Ok(Outcome::Skipped(
+            "the processor in-queue has one order only, whose pictures the part `pictures` compares".into(),
+        ));
+    }
     let effects: Vec<&str> = DEFAULT_KERNELS.split(',').collect();
     let plan = plan(&effects)?;
     // What a GPU draws in a moment takes the host's cores minutes.

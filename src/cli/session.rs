@@ -96,10 +96,8 @@ impl ViewSession {
         let vk::Extent2D { width, height } = self.renderer.extent();
         let settings = self.renderer.settings();
         let in_flight = settings.frames_in_flight;
-        let schedule = match self.machine.in_queue {
-            true => "one submission a frame",
-            false => settings.schedule.name(),
-        };
+        let whole = self.machine.in_queue.then_some("one submission a frame");
+        let schedule = whole.unwrap_or(settings.schedule.name());
         let scene = self.renderer.scene_extent();
         let drawn_at = if scene.width == width && scene.height == height {
             String::new()
@@ -125,13 +123,12 @@ impl ViewSession {
         if !self.is_paused {
             return step;
         }
-        // A paused scene moves by single steps, of a display's frame where no step was given.
-        let single = self.keep.time_step.unwrap_or(1.0 / 60.0);
         if self.steps == 0 {
             return 0.0;
         }
         self.steps -= 1;
-        single
+        // A paused scene moves by single steps, of a display's frame where no step was given.
+        self.keep.time_step.unwrap_or(1.0 / 60.0)
     }
 
     /// Gives retired frames to the history and to the capture.
@@ -178,8 +175,7 @@ impl ViewSession {
     fn take_kernels(&mut self) {
         let changes = self.live.poll();
         if let Some(catalogue) = &changes.catalogue {
-            let known = self.history.effects().len();
-            for effect in catalogue.effects().iter().skip(known) {
+            for effect in catalogue.effects().iter().skip(self.history.effects().len()) {
                 self.history.add_effect(&effect.name);
                 if self.capture.is_some() {
                     tracing::warn!("the capture has no column for {}, which is newer", effect.name);

@@ -1,5 +1,6 @@
 //! What an effect is: its description, its parameters and its passes.
 
+use std::iter::Sum;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -302,6 +303,15 @@ pub struct Arithmetic {
     /// Reciprocals, roots, exponentials, logarithms, sines.
     #[serde(default)]
     pub special: f64,
+}
+
+impl Sum for Arithmetic {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            operations: sum.operations + one.operations,
+            special: sum.special + one.special,
+        })
+    }
 }
 
 impl Tolerance {

@@ -1,12 +1,14 @@
 //! Reads a kernel file's front matter: the TOML between `/*---` and `---*/` at its head.
 
+mod buffers;
 mod passes;
 
 use toml::Spanned;
 
 use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage, Tolerance};
 use super::parameter::{Parameter, ParameterType};
-use passes::{BufferText, PassText, Resolver};
+use buffers::BufferText;
+use passes::{PassText, Resolver};
 
 /// Front matter that cannot be used. The message names the file, the place, and what is expected there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -243,9 +245,12 @@ block = [32, 8]
             (true, crate::kernels::POINTWISE_BLOCK)
         );
         assert!(!effect.passes[1].pointwise);
-        for more in ["threads = [1, 1]", "repeat = 2"] {
+        for more in ["threads = [1, 1]", "texels = [2, 1]", "repeat = 2"] {
             let code = whole.replacen("pointwise = true", &format!("pointwise = true\n{more}"), 1);
-            assert!(message(&code).contains("neither `threads` nor `repeat`"), "{more}");
+            assert!(
+                message(&code).contains("neither `threads`, `texels` nor `repeat`"),
+                "{more}"
+            );
         }
         let floats = whole.replacen("pointwise = true", "pointwise = true\nformat = \"rgba32f\"", 1);
         assert!(message(&floats).contains("both rgba16f"));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::effect::{Arithmetic, Binary, Effect, EffectId, PassDescription, Tolerance};
+use super::effect::{Binary, Effect, EffectId, PassDescription, Tolerance};
 use super::{FUSED, POINTWISE_BLOCK, POINTWISE_TEXELS, catalogue};
 
 /// A pointwise pass that runs as a part of a fused one.
@@ -107,7 +107,7 @@ impl FusedSource {
             }],
             guides: guides.into_iter().collect(),
             tolerance: Tolerance::default(),
-            arithmetic: Arithmetic::default(),
+            arithmetic: self.members.iter().map(|member| member.of.arithmetic).sum(),
             code: self.code,
             folder: None,
             binary: Some(binary),

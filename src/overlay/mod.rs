@@ -1,7 +1,8 @@
 //! What is drawn over the picture: what the last frames cost, as graphs; the effect that keys change; what went wrong.
 //!
 //! [`Overlay`] keeps the last frames' records and lays them out with egui; the [`DrawList`] that comes out is drawn by
-//! [`OverlayPass`](crate::present::OverlayPass), after the chain and outside of what is measured of a frame.
+//! [`OverlayPass`](crate::present::OverlayPass), after the chain and outside of what is measured of a frame, or at the end of a chain that
+//! makes the picture which is shown: to the same bytes.
 
 mod atlas;
 mod draw_list;

@@ -110,6 +110,14 @@ mod tests {
         assert_eq!(choose_format(&[srgb]), None);
     }
 
+    /// Copies keep the order of channels: only the screen image's own format will do.
+    #[test]
+    fn frames_are_copied_as_they_are_or_not_at_all() {
+        let (bgra, rgba) = (offer(vk::Format::B8G8R8A8_UNORM), offer(vk::Format::R8G8B8A8_UNORM));
+        assert_eq!(copied_format(&[bgra, rgba]), Some(rgba));
+        assert_eq!(copied_format(&[bgra, offer(vk::Format::R8G8B8A8_SRGB)]), None);
+    }
+
     #[test]
     fn wide_gamut_colour_spaces_are_passed_over() {
         let wide = vk::SurfaceFormatKHR {

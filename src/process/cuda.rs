@@ -278,16 +278,8 @@ impl Processor for CudaProcessor {
             drop(range);
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extents);
-                let launches = &mut self.slots[job.slot].launches;
-                launches.push(KernelTime {
-                    effect: item.effect,
-                    pass: item.pass,
-                    fused: item.fused,
-                    since_start_ns: [0.0; 2],
-                    bytes,
-                });
-                let count = launches.len();
-                self.record_event(job.slot, count)?;
+                self.slots[job.slot].launches.push(KernelTime::untimed(item, bytes));
+                self.record_event(job.slot, number + 1)?;
             }
         }
         self.chain.end_frame();

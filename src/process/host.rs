@@ -353,11 +353,8 @@ impl Shared {
         };
         let milliseconds = |[start, end]: [u64; 2]| (end - start) as f64 * 1e-6;
         let kernel_time = |(launch, ran): (&Launch, &[Duration; 2])| KernelTime {
-            effect: launch.effect,
-            pass: launch.pass,
-            fused: launch.fused,
             since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
-            bytes: job.plan.least_bytes(launch, extents),
+            ..KernelTime::untimed(launch, job.plan.least_bytes(launch, extents))
         };
         let timed = if job.instrument.has_kernels() { ran } else { &[] };
         Ok(ChainTimes {

@@ -54,7 +54,7 @@ struct Slot {
     stamps: Option<TimestampPool>,
     /// How many of them the slot's frame writes.
     stamped: u32,
-    /// What the slot's frame launched: effect, pass, bytes. Empty where kernels are not timed.
+    /// What the slot's frame launched, with times still to be filled in. Empty where kernels are not timed.
     launches: Vec<KernelTime>,
     /// What they run.
     loaded: Option<Loaded>,
@@ -216,13 +216,7 @@ impl Processor for InQueueProcessor {
             if is_timed {
                 let item = &job.plan.launches[number];
                 let bytes = job.plan.least_bytes(item, extents);
-                slot.launches.push(KernelTime {
-                    effect: item.effect,
-                    pass: item.pass,
-                    fused: item.fused,
-                    since_start_ns: [0.0; 2],
-                    bytes,
-                });
+                slot.launches.push(KernelTime::untimed(item, bytes));
                 slot.stamp(commands, slot.launches.len() as u32);
             }
         });
@@ -253,6 +247,10 @@ impl Processor for InQueueProcessor {
 
     fn transforms(&self) -> Result<(), String> {
         Err(NO_TRANSFORMS.into())
+    }
+
+    fn refuses(&mut self, plan: &Plan) -> Option<&str> {
+        self.chain.refuses(plan)
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

@@ -23,7 +23,7 @@ use ash::vk;
 use crate::frame::FrameNumber;
 use crate::interop::SharedFormat;
 use crate::kernels::reference::FrameParameters;
-use crate::kernels::{FrameExtents, Plan};
+use crate::kernels::{FrameExtents, Launch, Plan};
 use crate::overlay::DrawList;
 use crate::scene::{SceneTargets, Target};
 use crate::timing::{ClockProof, Instrument, Interval};
@@ -194,12 +194,25 @@ pub struct KernelTime {
     pub effect: usize,
     /// Index into the effect's passes.
     pub pass: usize,
-    /// It ran passes of several effects at once: [`Launch::fused`](crate::kernels::Launch::fused).
+    /// It ran passes of several effects at once: [`Launch::fused`].
     pub fused: Option<&'static str>,
     /// From when to when, nanoseconds since the chain's start on the chain's own clock.
     pub since_start_ns: [f64; 2],
     /// The fewest bytes that it must move: see [`Plan::least_bytes`].
     pub bytes: u64,
+}
+
+impl KernelTime {
+    /// Of a launch that was not timed yet.
+    fn untimed(launch: &Launch, bytes: u64) -> Self {
+        Self {
+            effect: launch.effect,
+            pass: launch.pass,
+            fused: launch.fused,
+            since_start_ns: [0.0; 2],
+            bytes,
+        }
+    }
 }
 
 /// Runs chains.
@@ -293,6 +306,12 @@ pub trait Processor {
     /// They cannot.
     fn transforms(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Why it cannot run a plan that another processor may: the reason names the effect. `None` where it can. Told at once where the
+    /// plan before was the same.
+    fn refuses(&mut self, _plan: &Plan) -> Option<&str> {
+        None
     }
 
     /// Who loads kernels, where they are loaded: another thread may have it do so before a frame needs them.

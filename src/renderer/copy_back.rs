@@ -82,3 +82,18 @@ impl Renderer {
         Ok(Some(signal))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn schedules_are_named_as_they_are_asked_for_and_written() {
+        for schedule in Schedule::value_variants() {
+            let asked_for = schedule.to_possible_value().expect("none is hidden");
+            assert_eq!(asked_for.get_name(), schedule.name());
+            assert_eq!(serde_json::to_value(schedule).expect("a name"), schedule.name());
+        }
+    }
+}

@@ -44,7 +44,7 @@ impl Renderer {
             None => &[retired],
         };
         self.device
-            .submit(self.device.scene_queue, commands, acquired.as_slice(), signals)?;
+            .submit(self.scene_queue, commands, acquired.as_slice(), signals)?;
         self.last_in_queue = frame;
         self.shown_slot = Some(slot);
 

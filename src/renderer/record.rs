@@ -56,7 +56,7 @@ impl Renderer {
             },
         );
         let written = if self.scene.writes_guides() { 5 } else { 1 };
-        let family = self.device.scene_queue.family;
+        let family = self.scene_queue.family;
         self.processor
             .record_release(commands, slot, &images.scene.all()[..written], family, &view.plan);
         write_stamp(timestamps.as_ref(), commands, SCENE_END);

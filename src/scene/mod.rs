@@ -114,6 +114,12 @@ pub trait Scene {
     /// Whether it writes the guides as well as `color`.
     fn writes_guides(&self) -> bool;
 
+    /// Whether its commands need a queue that draws. Where it only computes, a processor in the queue runs on one that only computes,
+    /// too: there the GPU does not go back and forth between its engines.
+    fn needs_graphics(&self) -> bool {
+        true
+    }
+
     /// New targets, one a slot, of a new extent. The GPU is idle.
     ///
     /// # Errors

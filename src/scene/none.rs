@@ -59,6 +59,10 @@ impl Scene for NoScene {
         false
     }
 
+    fn needs_graphics(&self) -> bool {
+        false
+    }
+
     fn retarget(&mut self, slots: &[SceneTargets], extent: vk::Extent2D) -> Result<(), vulkan::Error> {
         let sets = DescriptorSets::new(&self.device, &self.layout, slots.len(), Self::NAME)?;
         for (slot, targets) in slots.iter().enumerate() {

@@ -10,9 +10,9 @@ use super::image::COLOR;
 use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
 
 /// Before or after a barrier: stages, accesses, layout, owner.
-type Side = (Stage, Access, Layout, u32);
+pub(super) type Side = (Stage, Access, Layout, u32);
 
-const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
+pub(super) const SAME: u32 = vk::QUEUE_FAMILY_IGNORED;
 
 /// The other API's side of a transfer of ownership. Its half is the semaphore, with which ALL_COMMANDS chains: without a
 /// stage the change of owner would be ordered after nothing.
@@ -52,7 +52,7 @@ impl Barriers {
         }
     }
 
-    fn push(self, image: vk::Image, from: Side, to: Side) -> Self {
+    pub(super) fn push(self, image: vk::Image, from: Side, to: Side) -> Self {
         self.push_aspect(image, vk::ImageAspectFlags::COLOR, from, to)
     }
 
@@ -253,30 +253,6 @@ impl Barriers {
                 SAME,
             ),
         )
-    }
-
-    /// What was copied to the image will be read and written by a CUDA kernel in this queue, which has no stage of its own.
-    pub fn transfer_to_kernel(self, image: vk::Image) -> Self {
-        let from = (
-            Stage::TRANSFER,
-            Access::TRANSFER_WRITE,
-            Layout::TRANSFER_DST_OPTIMAL,
-            SAME,
-        );
-        let access = Access::MEMORY_READ | Access::MEMORY_WRITE;
-        self.push(image, from, (Stage::ALL_COMMANDS, access, Layout::GENERAL, SAME))
-    }
-
-    /// What a CUDA kernel in this queue wrote will be copied from.
-    pub fn kernel_to_transfer(self, image: vk::Image) -> Self {
-        let from = (Stage::ALL_COMMANDS, Access::MEMORY_WRITE, Layout::GENERAL, SAME);
-        let to = (
-            Stage::TRANSFER,
-            Access::TRANSFER_READ,
-            Layout::TRANSFER_SRC_OPTIMAL,
-            SAME,
-        );
-        self.push(image, from, to)
     }
 
     /// The screen image, written by the present pass, will be copied from, in TRANSFER_SRC_OPTIMAL. Nothing is lost by

@@ -1,14 +1,40 @@
 //! Barriers around CUDA kernels that run in a Vulkan queue. A launch has no pipeline stage of its own, so each of them names
-//! ALL_COMMANDS on the kernels' side. They are of all memory: a chain's images stay in GENERAL, and nothing changes hands.
+//! ALL_COMMANDS on the kernels' side. Those of a chain are of all memory: its images stay in GENERAL, and nothing changes hands.
 
 use ash::vk;
 
+use super::barrier::{Barriers, SAME};
 use super::image::COLOR;
 use super::{Buffer, Device};
 
 use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
 
 const ANY: Access = Access::from_raw(Access::MEMORY_READ.as_raw() | Access::MEMORY_WRITE.as_raw());
+
+impl Barriers {
+    /// What was copied to the image will be read and written by a CUDA kernel in this queue, which has no stage of its own.
+    pub fn transfer_to_kernel(self, image: vk::Image) -> Self {
+        let from = (
+            Stage::TRANSFER,
+            Access::TRANSFER_WRITE,
+            Layout::TRANSFER_DST_OPTIMAL,
+            SAME,
+        );
+        self.push(image, from, (Stage::ALL_COMMANDS, ANY, Layout::GENERAL, SAME))
+    }
+
+    /// What a CUDA kernel in this queue wrote will be copied from.
+    pub fn kernel_to_transfer(self, image: vk::Image) -> Self {
+        let from = (Stage::ALL_COMMANDS, Access::MEMORY_WRITE, Layout::GENERAL, SAME);
+        let to = (
+            Stage::TRANSFER,
+            Access::TRANSFER_READ,
+            Layout::TRANSFER_SRC_OPTIMAL,
+            SAME,
+        );
+        self.push(image, from, to)
+    }
+}
 
 /// What was written before in the queue, by whatever, may be read and overwritten by kernels and by fills of buffers.
 pub fn to_kernels(device: &Device, commands: vk::CommandBuffer) {
@@ -39,8 +65,8 @@ pub fn make_general(device: &Device, commands: vk::CommandBuffer, images: &[vk::
         vk::ImageMemoryBarrier2::default()
             .image(*image)
             .subresource_range(COLOR)
-            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .src_queue_family_index(SAME)
+            .dst_queue_family_index(SAME)
             .old_layout(Layout::UNDEFINED)
             .new_layout(Layout::GENERAL)
             .dst_stage_mask(Stage::ALL_COMMANDS)

@@ -23,13 +23,15 @@ fn run_all(block: [u32; 2], extent: [u32; 2], bodies: &[&str]) -> Vec<Result<Vec
     let units = effects.iter().map(|effect| Unit {
         effect,
         code: effect.code.clone(),
+        included: Vec::new(),
     });
     let program = Program::compile(&units.collect::<Vec<Unit>>());
     let run = |(unit, effect): (usize, &Effect)| {
         let catalogue = Arc::new(Catalogue::new(vec![effect.clone()]).expect("one effect"));
+        let plan = Chain::with_enabled(&catalogue, &["t"]).expect("an effect").plan();
         let job = Job {
-            unit,
-            plan: Chain::with_enabled(&catalogue, &["t"]).expect("an effect").plan(),
+            units: vec![unit; plan.launches.len()],
+            plan,
             extents: FrameExtents {
                 scene: extent,
                 display: extent,

@@ -16,6 +16,7 @@
 #define __grid_constant__
 // Kernels of several units may have one name: not as "C" functions.
 #define HANDOVER_KERNEL
+#define __launch_bounds__(...)
 // One block at a time has it.
 #define __shared__ static
 
@@ -113,6 +114,17 @@ inline float quotient(float x, float y) { return __fdividef(x, y); }
 #define cbrtf cuda_cbrtf
 #define rsqrtf cuda_rsqrtf
 #define atan2f cuda_atan2f
+
+// The approximations of handover.cuh, off by what the PTX ISA allows: of a logarithm near 1 by 2^-22.
+inline float flushed(float value) { return std::fabs(value) < 0x1p-126f ? 0 * value : value; }
+inline float approximate_exp2(float x) { return flushed(off_by(2, std::exp2(x), x)); }
+inline float approximate_log2(float x) {
+    float exact = std::log2(x);
+    return std::fabs(exact) < 1 && exact != 0 ? exact + (exact < 0.5f ? 0x1p-22f : -0x1p-22f) : off_by(2, exact, x);
+}
+inline float approximate_reciprocal(float x) { return flushed(off_by(1, 1 / x, x)); }
+inline float approximate_root(float x) { return off_by(1, std::sqrt(flushed(x)), x); }
+inline float saturate(float x) { return x >= 0 ? x < 1 ? x : 1 : 0; }
 
 inline uint3 gridDim, blockIdx, blockDim, threadIdx;
 

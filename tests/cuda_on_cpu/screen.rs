@@ -183,7 +183,7 @@ fn the_kernel_draws_the_overlay_as_the_cpu_does() {
         ("overlay", "bytes(colors.y) * v", "bytes(colors.y) * u"),
         ("overlay", "over * (1.0f - color.w)", "over"),
         ("overlay", "value + 0.5f", "value + 0.25f"),
-        ("overlay", "if (!is_covered) return;", ""),
+        ("overlay", "if (!is_covered) return;", "if (is_covered) return;"),
     ] {
         let (folder, path) = program(broken);
         assert!(run(folder.path(), &path, &input) != expected, "not noticed: {broken:?}");

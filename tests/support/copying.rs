@@ -216,6 +216,11 @@ impl Processor for Copying {
         Err("takes more than a copy".into())
     }
 
+    fn refuses(&mut self, plan: &Plan) -> Option<&str> {
+        let mut effects = plan.launches.iter().map(|launch| &launch.of);
+        effects.any(|effect| effect.transforms()).then_some("it only copies")
+    }
+
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {
         None
     }

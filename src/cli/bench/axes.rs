@@ -192,3 +192,39 @@ fn chain_of(text: &str) -> anyhow::Result<Chain> {
     Chain::with_enabled(catalogue(), &names)
         .map_err(|error| usage(format!("--chains {text}: {error}; or none, default, all")))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn ways(arguments: &str, processors: &[&'static str]) -> Vec<String> {
+        let cli = Cli::try_parse_from(["handover", "bench"].into_iter().chain(arguments.split_whitespace()));
+        let Ok(Cli {
+            command: Some(Command::Bench(options)),
+            ..
+        }) = cli
+        else {
+            panic!("{arguments} is not a bench");
+        };
+        let axes = Axes::of(&options).expect("effects that there are");
+        axes.cases(processors).iter().map(Case::way).collect()
+    }
+
+    #[test]
+    fn a_processor_in_the_queue_has_no_schedule_and_all_counts_of_frames() {
+        let found = ways("schedules --in-flight 1,4", &["cuda", "in-queue"]);
+        let wanted = [
+            "cuda, serial, 1 in flight, instrument frame",
+            "cuda, pipelined, 1 in flight, instrument frame",
+            "cuda, pipelined, 4 in flight, instrument frame",
+            "in-queue, 1 in flight, instrument frame",
+            "in-queue, 4 in flight, instrument frame",
+        ];
+        assert_eq!(found, wanted);
+        let alone = ways("schedules --in-flight 2 --schedules serial", &["in-queue"]);
+        assert_eq!(alone, ["in-queue, 2 in flight, instrument frame"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! `handover bench kernels`: every effect by itself, against what the device can do at most.
+//! `handover bench kernels`: every effect by itself, or several as a chain, against what the device can do at most.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use fastrand::Rng;
 use crate::bench::kernels::{EffectTimes, KernelResults, Limits, text};
 use crate::cuda::{CudaDevice, Driver};
 use crate::kernels::{Catalogue, Chain, Effect, FrameExtents, Given, Plan, catalogue};
-use crate::live;
+use crate::live::{self, Fuse};
 use crate::process::CudaTimed;
 use crate::report::NewFile;
 
@@ -18,14 +18,18 @@ use super::super::output::print;
 use super::super::setup::{Machine, Request};
 use super::super::usage;
 use super::facts;
+use super::fused_kernels::FusedKernels;
 use super::options::parse_named_size;
 
 /// Options of `handover bench kernels`.
 #[derive(Debug, Args)]
 pub struct KernelBenchOptions {
-    /// The effects; by default all.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// The effects, or several joined by +, in their order; by default each of all.
+    #[arg(long, value_name = "A,B+C", value_delimiter = ',')]
     pub effects: Option<Vec<String>>,
+    /// Whether neighbouring effects that make each texel of one run as one kernel.
+    #[arg(long, value_enum, default_value_t = Fuse::Auto)]
+    pub fuse: Fuse,
     /// Kernel files of yours, each an effect besides.
     #[arg(long = "kernel", value_name = "PATH")]
     pub files: Vec<PathBuf>,
@@ -50,6 +54,13 @@ pub struct KernelBenchOptions {
     /// Write all rounds to FILE, which must not be there yet.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// What is measured: an effect, or several that follow one another.
+struct Work {
+    name: String,
+    effects: Vec<Arc<Effect>>,
+    chain: Chain,
 }
 
 /// How long the timed frames of a round take together, about: long enough for the clock of events and the way in.
@@ -87,8 +98,8 @@ pub fn run(options: &KernelBenchOptions) -> anyhow::Result<()> {
         machine.check_extent(ash::vk::Extent2D { width, height })?;
     }
     let catalogue = with_files(&options.files, device)?;
-    let chains = chains(options, &catalogue)?;
-    let results = measure(options, &chains, (driver, device), &machine)?;
+    let works = works(options, &catalogue)?;
+    let results = measure(options, &works, (driver, device), &machine)?;
     if let Some(path) = &options.json {
         let file = NewFile::create(path).map_err(usage)?;
         let path = file
@@ -111,14 +122,12 @@ fn with_files(files: &[PathBuf], device: &CudaDevice) -> anyhow::Result<Arc<Cata
     Ok(all)
 }
 
-/// A chain of each effect alone.
-fn chains(options: &KernelBenchOptions, catalogue: &Arc<Catalogue>) -> anyhow::Result<Vec<(Arc<Effect>, Chain)>> {
+/// A chain of each effect alone, and of those that were asked for together.
+fn works(options: &KernelBenchOptions, catalogue: &Arc<Catalogue>) -> anyhow::Result<Vec<Work>> {
     let stems = options.files.iter().filter_map(|path| path.file_stem());
     let files: Vec<String> = stems.map(|stem| stem.to_string_lossy().into_owned()).collect();
     let mut chosen = Vec::new();
-    for name in options.effects.iter().flatten() {
-        chosen.push(catalogue.by_name(name.trim()).map_err(usage)?.name.clone());
-    }
+    chosen.extend(options.effects.iter().flatten().cloned());
     if options.effects.is_none() && files.is_empty() {
         let shown = catalogue
             .effects()
@@ -127,9 +136,12 @@ fn chains(options: &KernelBenchOptions, catalogue: &Arc<Catalogue>) -> anyhow::R
         chosen.extend(shown.map(|effect| effect.name.clone()));
     }
     chosen.extend(files);
-    let mut chains = Vec::new();
-    for name in chosen {
-        let mut chain = Chain::with_enabled(catalogue, &[name.as_str()]).map_err(usage)?;
+    let mut works = Vec::new();
+    for joined in chosen {
+        let names: Vec<&str> = joined.split('+').map(str::trim).collect();
+        let effects = names.iter().map(|name| catalogue.by_name(name).cloned());
+        let effects = effects.collect::<Result<Vec<_>, _>>().map_err(usage)?;
+        let mut chain = Chain::with_enabled(catalogue, &names).map_err(usage)?;
         for setting in &options.settings {
             let assigned = setting
                 .split_once('=')
@@ -138,15 +150,18 @@ fn chains(options: &KernelBenchOptions, catalogue: &Arc<Catalogue>) -> anyhow::R
                 assigned.ok_or_else(|| usage(format!("--set {setting}: expected EFFECT.PARAMETER=VALUE")))?;
             chain.set(what.trim(), value).map_err(usage)?;
         }
-        let effect = catalogue.by_name(&name).map_err(usage)?;
-        chains.push((Arc::clone(effect), chain));
+        works.push(Work {
+            name: names.join("+"),
+            effects,
+            chain,
+        });
     }
-    Ok(chains)
+    Ok(works)
 }
 
 fn measure(
     options: &KernelBenchOptions,
-    chains: &[(Arc<Effect>, Chain)],
+    works: &[Work],
     (driver, device): (&Driver, &CudaDevice),
     machine: &Machine,
 ) -> anyhow::Result<KernelResults> {
@@ -160,15 +175,18 @@ fn measure(
     };
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
     let mut rng = Rng::with_seed(seed);
+    let (kernels, capability) = (FusedKernels::default(), device.compute_capability);
+    let plan = |chain: &Chain, given: Given| match options.fuse {
+        Fuse::Auto => chain.plan_fused(given, &|members| kernels.find(members, capability)),
+        Fuse::Off => chain.plan_over(given),
+    };
     let mut results = KernelResults::new(facts(std::slice::from_ref(machine)), limits, seed);
     for size in &options.sizes {
         let display = [size.width, size.height];
         for upscales in [false, true] {
-            let chains: Vec<_> = chains
-                .iter()
-                .filter(|(effect, _)| effect.upscales == upscales)
-                .collect();
-            if chains.is_empty() {
+            let is_of_these = |work: &&Work| work.effects.iter().any(|effect| effect.upscales) == upscales;
+            let works: Vec<&Work> = works.iter().filter(is_of_these).collect();
+            if works.is_empty() {
                 continue;
             }
             let extents = FrameExtents {
@@ -182,7 +200,7 @@ fn measure(
             timed.retarget(extents)?;
             results
                 .effects
-                .extend(rounds(options, &chains, &mut timed, extents, &mut rng)?);
+                .extend(rounds((options.rounds, &mut rng), &works, &plan, &mut timed, extents)?);
         }
     }
     Ok(results)
@@ -190,11 +208,11 @@ fn measure(
 
 /// All rounds at one pair of extents.
 fn rounds(
-    options: &KernelBenchOptions,
-    chains: &[&(Arc<Effect>, Chain)],
+    (rounds, rng): (u32, &mut Rng),
+    works: &[&Work],
+    plan: &dyn Fn(&Chain, Given) -> Plan,
     timed: &mut CudaTimed,
     extents: FrameExtents,
-    rng: &mut Rng,
 ) -> anyhow::Result<Vec<EffectTimes>> {
     let given = Given {
         guides: true,
@@ -205,27 +223,27 @@ fn rounds(
     let image_bytes = extents.display.iter().map(|length| f64::from(*length)).product::<f64>() * 8.0;
     let copies = timed.copy_us(extents.display, FEWEST as u32)?;
     let copies = timed.copy_us(extents.display, (ROUND_US / copies).clamp(FEWEST, MOST) as u32)?;
-    for (effect, chain) in chains {
-        let plan = chain.plan_over(given);
-        if plan.launches[0].of.id != effect.id {
-            tracing::warn!("{} cannot run here, and is left out", effect.name);
+    for Work { name, effects, chain } in works {
+        if !given.transforms && effects.iter().any(|effect| effect.transforms()) {
+            tracing::warn!("{name} cannot run here, and is left out");
             continue;
         }
+        let plan = plan(chain, given);
         let once = timed.frame_us(&plan, FEWEST as u32)?;
         let frames = (ROUND_US / once).clamp(FEWEST, MOST) as u32;
         let names = plan.launches.iter().map(|launch| launch.entry().to_owned());
         let times = EffectTimes {
-            effect: effect.name.clone(),
+            effect: name.clone(),
             extent: extents.display,
             copy_bandwidth: 2.0 * image_bytes / copies * 1e6,
             least_bytes: plan.least_frame_bytes(extents),
-            arithmetic: effect.arithmetic,
+            arithmetic: effects.iter().map(|effect| effect.arithmetic).sum(),
             rounds_us: Vec::new(),
             launches_us: names.zip(timed.launches_us(&plan, LAUNCH_FRAMES)?).collect(),
         };
         all.push((plan, frames, times));
     }
-    for _ in 0..options.rounds {
+    for _ in 0..rounds {
         let mut order: Vec<usize> = (0..all.len()).collect();
         rng.shuffle(&mut order);
         for place in order {

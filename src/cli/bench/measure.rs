@@ -1,6 +1,5 @@
 //! The rounds: which renderers are alive, in which order they run, and what each round measures.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +8,8 @@ use ash::vk;
 use fastrand::Rng;
 
 use crate::bench::{Case, Results, Round};
-use crate::kernels::{Chain, Effect, Given, Member, Plan, catalogue};
-use crate::live::{Fuse, fuse};
+use crate::kernels::{Chain, Given, Plan, catalogue};
+use crate::live::Fuse;
 use crate::renderer::{Renderer, Settings, View};
 use crate::scene::none::NoScene;
 use crate::scene::{Camera, SceneFrame};
@@ -20,6 +19,7 @@ use crate::timing::statistics::{percentile, sorted};
 use super::super::options::ProcessorChoice;
 use super::super::setup::{Machine, Request};
 use super::axes::names;
+use super::fused_kernels::FusedKernels;
 
 /// The GPU, opened once for each processor.
 pub struct Machines {
@@ -227,28 +227,6 @@ impl<'a> Measurement<'a> {
             pointer: [0.0; 2],
         };
         work(&mut self.alive[place].renderer, &view).with_context(name)
-    }
-}
-
-/// Kernels of neighbours, made once; all machines are of one GPU.
-#[derive(Default)]
-struct FusedKernels {
-    made: RefCell<Vec<(Vec<Member>, Option<Arc<Effect>>)>>,
-}
-
-impl FusedKernels {
-    /// Waits for it. `None`: it cannot be made, which is said, and the effects run one by one.
-    fn find(&self, members: &[Member], capability: (i32, i32)) -> Option<Arc<Effect>> {
-        let mut made = self.made.borrow_mut();
-        if let Some((_, kernel)) = made.iter().find(|(known, _)| known == members) {
-            return kernel.clone();
-        }
-        let kernel = fuse(members, capability).map(Arc::new);
-        let kernel = kernel
-            .inspect_err(|error| tracing::warn!("effects run one by one: {error}"))
-            .ok();
-        made.push((members.to_vec(), kernel.clone()));
-        kernel
     }
 }
 

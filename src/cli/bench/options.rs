@@ -145,7 +145,7 @@ pub enum BenchCommand {
 pub enum BenchSet {
     /// The view as it starts, serial and pipelined.
     Short,
-    /// The hand-over alone, 1280x720: serial, and pipelined with 1 to 8 frames in flight.
+    /// The hand-over alone, 1280x720: serial, and the other schedules with 1 to 8 frames in flight.
     Schedules,
     /// What measuring costs: all effects at 1080p and 4K, with nothing, parts and kernels measured.
     Instrument,

@@ -2,17 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::super::effect::{
-    BufferDescription, BufferSize, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
-};
+use super::super::effect::{BufferDescription, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat};
 use super::super::grid::{Grid, GridKind, Transform};
-use super::super::table::TableFormat;
 use crate::kernels::{POINTWISE_BLOCK, POINTWISE_TEXELS};
 
 /// Most launches that one pass is repeated for.
 const MOST_REPEATS: u32 = 256;
-/// Most planes of a grid.
-const MOST_PLANES: u32 = 16;
 /// What is written behind a name to mean the previous frame's.
 const PREVIOUS: &str = ".previous";
 
@@ -48,25 +43,6 @@ pub(super) struct PassText {
 /// A warp across, eight rows.
 const USUAL_BLOCK: [u32; 2] = [32, 8];
 
-/// A buffer as it is written.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BufferText {
-    name: String,
-    #[serde(default)]
-    bytes: u64,
-    #[serde(default)]
-    bytes_per_texel: u64,
-    #[serde(default)]
-    zeroed: bool,
-    #[serde(default)]
-    keeps: bool,
-    table: Option<TableFormat>,
-    grid: Option<GridKind>,
-    planes: Option<u32>,
-    divisor: Option<u32>,
-}
-
 /// Turns names into images and buffers. Images are written by one pass each, before they are read.
 pub(super) struct Resolver<'a> {
     effect: &'a str,
@@ -78,64 +54,6 @@ pub(super) struct Resolver<'a> {
     passes: Vec<PassDescription>,
     several: bool,
     upscales: bool,
-}
-
-impl BufferText {
-    pub fn describe(self) -> Result<BufferDescription, String> {
-        let place = format!("buffer {:?}", self.name);
-        if self.name.is_empty() || self.name.contains('.') {
-            return Err(format!("{place}: expected a name without a dot"));
-        }
-        let is_sized = self.bytes > 0 || self.bytes_per_texel > 0;
-        let grid = self.grid(is_sized).map_err(|message| format!("{place}: {message}"))?;
-        let is_sized = is_sized || grid.is_some();
-        if self.table.is_some() && (is_sized || self.keeps || self.zeroed) {
-            return Err(format!(
-                "{place}: a table is its file's content: expected neither `bytes`, `bytes_per_texel`, `keeps` nor `zeroed`"
-            ));
-        }
-        if self.table.is_none() && !is_sized {
-            return Err(format!("{place}: expected `bytes` or `bytes_per_texel` above 0"));
-        }
-        if self.keeps && self.zeroed {
-            return Err(format!("{place}: expected either `keeps` or `zeroed`"));
-        }
-        if self.bytes > 1 << 32 || self.bytes_per_texel > 1 << 10 {
-            return Err(format!(
-                "{place}: expected at most 4294967296 `bytes` and 1024 `bytes_per_texel`"
-            ));
-        }
-        Ok(BufferDescription {
-            name: self.name,
-            size: BufferSize {
-                fixed: self.bytes,
-                per_texel: self.bytes_per_texel,
-                grid,
-            },
-            zeroed: self.zeroed,
-            keeps: self.keeps,
-            table: self.table,
-        })
-    }
-
-    fn grid(&self, is_sized: bool) -> Result<Option<Grid>, String> {
-        let Some(kind) = self.grid else {
-            return match (self.planes, self.divisor) {
-                (None, None) => Ok(None),
-                _ => Err("expected `planes` and `divisor` with a `grid` alone".into()),
-            };
-        };
-        if is_sized || self.keeps {
-            return Err("a grid has its own size: expected neither `bytes`, `bytes_per_texel` nor `keeps`".into());
-        }
-        let (planes, divisor) = (self.planes.unwrap_or(1), self.divisor.unwrap_or(1));
-        if !(1..=MOST_PLANES).contains(&planes) || divisor == 0 {
-            return Err(format!(
-                "expected 1 to {MOST_PLANES} `planes` and a `divisor` of at least 1, found {planes} and {divisor}"
-            ));
-        }
-        Ok(Some(Grid { kind, planes, divisor }))
-    }
 }
 
 impl<'a> Resolver<'a> {
@@ -199,11 +117,10 @@ impl<'a> Resolver<'a> {
             return Err("a repeated pass reads what it wrote: expected a source and a destination".into());
         }
         let buffers = self.pass_buffers(&pass.buffers)?;
-        if pass.pointwise
-            && (pass.threads.is_some() || repeat > 1 || pass.source.is_none() || pass.destination.is_none())
-        {
+        if pass.pointwise && !pass.can_be_pointwise() {
             return Err(
-                "a pointwise pass makes each texel of one: expected a source and a destination, neither `threads` nor `repeat`"
+                "a pointwise pass makes each texel of one: expected a source and a destination, neither `threads`, `texels` nor \
+                 `repeat`"
                     .into(),
             );
         }
@@ -405,6 +322,11 @@ impl<'a> Resolver<'a> {
 }
 
 impl PassText {
+    fn can_be_pointwise(&self) -> bool {
+        let has_own_grid = self.threads.is_some() || self.texels.is_some() || self.repeat.is_some();
+        self.source.is_some() && self.destination.is_some() && !has_own_grid
+    }
+
     fn shape(&self) -> ImageShape {
         ImageShape {
             divisor: self.divisor.unwrap_or(1),

@@ -1,7 +1,8 @@
 //! The edge-avoiding à-trous wavelet: five levels of a B3 spline, each texel weighed by how like it is in colour, normal and
 //! depth.
 
-use super::{Guides, ReferencePass, Texel};
+use super::{FloatImage, Guides, ReferencePass, Texel};
+use rayon::prelude::*;
 
 const SIGMA_COLOR: usize = 0;
 const SIGMA_NORMAL: usize = 1;
@@ -19,24 +20,40 @@ pub(super) fn reflectances<'a>(guides: &Guides<'a>, y: u32) -> impl Iterator<Ite
     row.map(|[r, g, b, _]| [r.max(DARKEST), g.max(DARKEST), b.max(DARKEST)])
 }
 
-pub(super) fn demodulate(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let row = pass.source.row(i64::from(y)).iter().zip(reflectances(&pass.guides, y));
-    for (out, (color, albedo)) in out.iter_mut().zip(row) {
-        *out = [color[0] / albedo[0], color[1] / albedo[1], color[2] / albedo[2], 0.0];
+/// The picture between passes, in a buffer.
+pub(super) fn picture(buffer: &[u8], extent: [u32; 2]) -> FloatImage<'_> {
+    let texels = extent.map(|length| length as usize).iter().product::<usize>();
+    let texels = bytemuck::cast_slice(&buffer[..texels * size_of::<Texel>()]);
+    FloatImage { texels, extent }
+}
+
+/// The same to write.
+pub(super) fn picture_mut(buffer: &mut [u8], extent: [u32; 2]) -> &mut [Texel] {
+    let texels = extent.map(|length| length as usize).iter().product::<usize>();
+    bytemuck::cast_slice_mut(&mut buffer[..texels * size_of::<Texel>()])
+}
+
+/// A row of light on its surfaces, with the input's alpha.
+pub(super) fn remodulate(pass: &ReferencePass, y: u32, row: &mut [Texel]) {
+    let inputs = reflectances(&pass.guides, y).zip(pass.source.row(i64::from(y)));
+    for (out, (albedo, input)) in row.iter_mut().zip(inputs) {
+        *out = [out[0] * albedo[0], out[1] * albedo[1], out[2] * albedo[2], input[3]];
     }
 }
 
-pub(super) fn remodulate(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let input = pass.second.expect("remodulation has two inputs").row(i64::from(y));
-    let row = pass.source.row(i64::from(y)).iter().zip(reflectances(&pass.guides, y));
-    for ((out, (light, albedo)), input) in out.iter_mut().zip(row).zip(input) {
-        *out = [
-            light[0] * albedo[0],
-            light[1] * albedo[1],
-            light[2] * albedo[2],
-            input[3],
-        ];
-    }
+pub(super) fn demodulate(pass: &ReferencePass, _: &mut [Texel], [out, ..]: [&mut [u8]; 4]) {
+    let extent = pass.source.extent;
+    let rows = picture_mut(out, extent).par_chunks_mut(extent[0] as usize).enumerate();
+    rows.for_each(|(y, row)| {
+        let inputs = pass
+            .source
+            .row(y as i64)
+            .iter()
+            .zip(reflectances(&pass.guides, y as u32));
+        for (out, (color, albedo)) in row.iter_mut().zip(inputs) {
+            *out = [color[0] / albedo[0], color[1] / albedo[1], color[2] / albedo[2], 0.0];
+        }
+    });
 }
 
 /// The square of the distance of two vectors.
@@ -45,9 +62,24 @@ fn distance2(a: Texel, b: Texel) -> f32 {
     square(0) + square(1) + square(2)
 }
 
-pub(super) fn filter(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let [width, height] = pass.source.extent.map(i64::from);
-    let (step, y) = (1i64 << pass.index, i64::from(y));
+pub(super) fn filter(pass: &ReferencePass, _: &mut [Texel], [source, destination, ..]: [&mut [u8]; 4]) {
+    let extent = pass.source.extent;
+    let source = picture(source, extent);
+    let rows = picture_mut(destination, extent)
+        .par_chunks_mut(extent[0] as usize)
+        .enumerate();
+    rows.for_each(|(y, row)| filter_row(pass, &source, y as i64, row));
+}
+
+/// The last level, and the light on the surfaces.
+pub(super) fn finish(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    filter_row(pass, &picture(pass.buffers[0], pass.source.extent), i64::from(y), out);
+    remodulate(pass, y, out);
+}
+
+fn filter_row(pass: &ReferencePass, source: &FloatImage, y: i64, out: &mut [Texel]) {
+    let [width, height] = source.extent.map(i64::from);
+    let step = 1i64 << pass.index;
     let sigma = |index| pass.parameter::<f32>(index);
     let sigma_color = sigma(SIGMA_COLOR) / step as f32;
     let (per_color, per_normal) = (
@@ -55,7 +87,7 @@ pub(super) fn filter(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
         1.0 / (sigma(SIGMA_NORMAL) * sigma(SIGMA_NORMAL)),
     );
     for (x, out) in (0i64..).zip(out) {
-        let (color, normal) = (pass.source.at(x, y), pass.guides.normal.at(x, y));
+        let (color, normal) = (source.at(x, y), pass.guides.normal.at(x, y));
         let depth = pass.guides.depth.at(x, y)[0];
         let sigma_depth = sigma(SIGMA_DEPTH) * depth * step as f32;
         let per_depth = 1.0 / (sigma_depth * sigma_depth + 1e-12);
@@ -66,7 +98,7 @@ pub(super) fn filter(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
                 if !((0..width).contains(&at[0]) && (0..height).contains(&at[1])) {
                     continue;
                 }
-                let tap = pass.source.at(at[0], at[1]);
+                let tap = source.at(at[0], at[1]);
                 let edge = if (column, row) == (0, 0) {
                     1.0
                 } else {
@@ -89,8 +121,8 @@ pub(super) fn filter(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::reference::FrameParameters;
     use crate::kernels::reference::test_images::{Bench, noise};
-    use crate::kernels::reference::{FloatImage, FrameParameters};
     use crate::kernels::{FrameExtents, TestGuides};
 
     const WIDTH: usize = 64;
@@ -164,7 +196,7 @@ mod tests {
             let mut next = vec![[0.0; 4]; side * side];
             next.chunks_mut(side)
                 .enumerate()
-                .for_each(|(y, row)| filter(&pass, y as u32, row));
+                .for_each(|(y, row)| filter_row(&pass, &pass.source, y as i64, row));
             image = next;
         }
         // Away from the picture's edge, whose texels have fewer taps: the last level reaches 16 further.

@@ -1,7 +1,7 @@
 //! Spatiotemporal variance-guided filtering: accumulation along the motion, an estimate of the variance, and a wavelet whose reach
 //! over luminance is that of the noise.
 
-use super::atrous::reflectances;
+use super::atrous::{picture, picture_mut, reflectances, remodulate};
 use super::{FloatImage, ReferencePass, Texel, luminance};
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ const SIGMA_LUMINANCE: usize = 2;
 const SIGMA_DEPTH: usize = 3;
 
 /// Bytes of what is remembered of a texel.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 28;
 
 /// The frames that a history is thought to be of, at most.
 const LONGEST: f32 = 256.0;
@@ -32,19 +32,19 @@ impl Remembered {
     fn read(buffer: &[u8], image: &FloatImage, [x, y]: [i64; 2]) -> Self {
         let index = (y * i64::from(image.extent[0]) + x) as usize;
         let bytes = &buffer[index * REMEMBERED..(index + 1) * REMEMBERED];
-        let [mean, mean_square, frames, depth, normal @ ..]: [f32; 8] = bytemuck::pod_read_unaligned(bytes);
+        let [mean, mean_square, frames, depth, x, y, z]: [f32; 7] = bytemuck::pod_read_unaligned(bytes);
         Self {
             mean,
             mean_square,
             frames,
             depth,
-            normal,
+            normal: [x, y, z, 0.0],
         }
     }
 
     fn write(self, bytes: &mut [u8]) {
-        let [a, b, c, d] = self.normal;
-        let values = [self.mean, self.mean_square, self.frames, self.depth, a, b, c, d];
+        let [x, y, z, _] = self.normal;
+        let values = [self.mean, self.mean_square, self.frames, self.depth, x, y, z];
         bytes.copy_from_slice(bytemuck::bytes_of(&values));
     }
 
@@ -73,11 +73,10 @@ fn slope(depths: &FloatImage, x: i64, y: i64) -> [f32; 2] {
 }
 
 /// The weighted mean of what the previous frame knows of a texel's surface: light, and its mean, mean square and frames.
-fn history(pass: &ReferencePass, previous: &[u8], x: i64, y: i64) -> Option<(Texel, [f32; 3])> {
+fn history(pass: &ReferencePass, (image, previous): (FloatImage, &[u8]), x: i64, y: i64) -> Option<(Texel, [f32; 3])> {
     if pass.kept_frames == 0 {
         return None;
     }
-    let image = pass.second.expect("svgf_accumulate has two inputs");
     let [dx, dy, ..] = pass.guides.motion.at(x, y);
     let place = [x as f32 + dx, y as f32 + dy];
     // Further out no tap is inside.
@@ -120,11 +119,11 @@ fn history(pass: &ReferencePass, previous: &[u8], x: i64, y: i64) -> Option<(Tex
     Some(([light[0], light[1], light[2], share], moments))
 }
 
-pub(super) fn accumulate(pass: &ReferencePass, out: &mut [Texel], buffers: [&mut [u8]; 4]) {
-    let width = pass.extent[0] as usize;
-    let [remembered, previous, ..] = buffers;
-    let previous = &*previous;
-    let rows = out
+pub(super) fn accumulate(pass: &ReferencePass, _: &mut [Texel], buffers: [&mut [u8]; 4]) {
+    let (extent, width) = (pass.source.extent, pass.source.extent[0] as usize);
+    let [out, remembered, image, previous] = buffers;
+    let previous = (picture(image, extent), &*previous);
+    let rows = picture_mut(out, extent)
         .par_chunks_mut(width)
         .zip(remembered.par_chunks_mut(width * REMEMBERED));
     rows.enumerate().for_each(|(y, (out, remembered))| {
@@ -183,12 +182,18 @@ fn square(radius: i64) -> impl Iterator<Item = [i64; 2]> {
     (-radius..=radius).flat_map(move |y| (-radius..=radius).map(move |x| [x, y]))
 }
 
-pub(super) fn estimate(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let (y, source) = (i64::from(y), &pass.source);
+pub(super) fn estimate(pass: &ReferencePass, _: &mut [Texel], buffers: [&mut [u8]; 4]) {
+    let [picture, surfaces, ..] = buffers;
+    let rows = picture_mut(picture, pass.source.extent).par_chunks_mut(pass.source.extent[0] as usize);
+    rows.enumerate()
+        .for_each(|(y, row)| estimate_row(pass, surfaces, y as i64, row));
+}
+
+fn estimate_row(pass: &ReferencePass, surfaces: &[u8], y: i64, out: &mut [Texel]) {
+    let source = &pass.source;
     let sigma = pass.parameter::<f32>(SIGMA_DEPTH);
     for (x, out) in (0i64..).zip(out) {
-        *out = source.at(x, y);
-        let here = Remembered::read(pass.buffers[0], source, [x, y]);
+        let here = Remembered::read(surfaces, source, [x, y]);
         if here.frames >= SHORT {
             continue;
         }
@@ -199,7 +204,7 @@ pub(super) fn estimate(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
             if !is_inside(source, at) {
                 continue;
             }
-            let tap = Remembered::read(pass.buffers[0], source, at);
+            let tap = Remembered::read(surfaces, source, at);
             let weight = if offset == [0, 0] {
                 1.0
             } else {
@@ -215,10 +220,25 @@ pub(super) fn estimate(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     }
 }
 
-pub(super) fn filter(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+pub(super) fn filter(pass: &ReferencePass, _: &mut [Texel], buffers: [&mut [u8]; 4]) {
+    let extent = pass.source.extent;
+    let [source, destination, ..] = buffers;
+    let source = picture(source, extent);
+    let rows = picture_mut(destination, extent).par_chunks_mut(extent[0] as usize);
+    rows.enumerate()
+        .for_each(|(y, row)| filter_row(pass, &source, y as i64, row));
+}
+
+/// The last level, and the light on the surfaces.
+pub(super) fn finish(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    filter_row(pass, &picture(pass.buffers[0], pass.source.extent), i64::from(y), out);
+    remodulate(pass, y, out);
+}
+
+fn filter_row(pass: &ReferencePass, source: &FloatImage, y: i64, out: &mut [Texel]) {
     // The B3 spline at the distances 0, 1 and 2.
     const SPLINE: [f32; 3] = [3.0 / 8.0, 1.0 / 4.0, 1.0 / 16.0];
-    let (y, source, step) = (i64::from(y), &pass.source, 1i64 << pass.index);
+    let step = 1i64 << pass.index;
     let (sigma_luminance, sigma_depth) = (
         pass.parameter::<f32>(SIGMA_LUMINANCE),
         pass.parameter::<f32>(SIGMA_DEPTH),

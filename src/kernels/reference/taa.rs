@@ -1,7 +1,9 @@
 //! Temporal anti-aliasing: the history, fetched where the motion says, clipped to what the neighbourhood shows, and blended
 //! with this frame's sample.
 
-use super::{FloatImage, ReferencePass, Texel};
+use super::{FloatImage, ReferencePass, Texel, light};
+use half::f16;
+use rayon::prelude::*;
 
 const FEEDBACK: usize = 0;
 const GAMMA: usize = 1;
@@ -71,7 +73,7 @@ fn statistics(source: &FloatImage, x: i64, y: i64) -> (Ycocg, Ycocg) {
     (mean, variance.map(f32::sqrt))
 }
 
-fn resolved(pass: &ReferencePass, x: i64, y: i64) -> Texel {
+fn resolved(pass: &ReferencePass, history: &FloatImage, x: i64, y: i64) -> Texel {
     let color = pass.source.at(x, y);
     if pass.kept_frames == 0 {
         return color;
@@ -84,7 +86,7 @@ fn resolved(pass: &ReferencePass, x: i64, y: i64) -> Texel {
     }
     let (mean, deviation) = statistics(&pass.source, x, y);
     let gamma = pass.parameter::<f32>(GAMMA);
-    let history = to_ycocg(sample(&pass.second.expect("taa_resolve has two inputs"), place));
+    let history = to_ycocg(sample(history, place));
     // How many times too far it is, on the axis where it is furthest.
     let excess = (0..3)
         .map(|c| (history[c] - mean[c]).abs() / (gamma * deviation[c]).max(LEAST_REACH))
@@ -102,17 +104,22 @@ fn resolved(pass: &ReferencePass, x: i64, y: i64) -> Texel {
     [r, g, b, color[3]]
 }
 
-pub(super) fn resolve(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    for (x, out) in (0..).zip(out) {
-        *out = resolved(pass, x, i64::from(y));
-    }
-}
-
-pub(super) fn show(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let color = pass.second.expect("taa_show has two inputs").row(i64::from(y));
-    for ((out, history), color) in out.iter_mut().zip(pass.source.row(i64::from(y))).zip(color) {
-        *out = [history[0], history[1], history[2], color[3]];
-    }
+pub(super) fn resolve(pass: &ReferencePass, out: &mut [Texel], [kept, previous, ..]: [&mut [u8]; 4]) {
+    let (extent, width) = (pass.extent, pass.extent[0] as usize);
+    let (kept, previous): (&mut [[f16; 4]], &[[f16; 4]]) =
+        (bytemuck::cast_slice_mut(kept), bytemuck::cast_slice(previous));
+    let texels: Vec<Texel> = previous.iter().map(|texel| texel.map(f16::to_f32)).collect();
+    let history = FloatImage {
+        texels: &texels,
+        extent,
+    };
+    let rows = out.par_chunks_mut(width).zip(kept.par_chunks_mut(width)).enumerate();
+    rows.for_each(|(y, (out, kept))| {
+        for (x, (out, kept)) in (0i64..).zip(out.iter_mut().zip(kept)) {
+            *out = resolved(pass, &history, x, y as i64);
+            *kept = out.map(|value| f16::from_f32(light(value)));
+        }
+    });
 }
 
 #[cfg(test)]

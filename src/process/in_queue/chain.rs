@@ -6,13 +6,14 @@ use ash::vk;
 
 use crate::cuda::CudaContext;
 use crate::kernels::reference::FrameParameters;
-use crate::kernels::{BufferId, ChainMemory, FrameExtents, Launch, Pass, Plan, Table};
+use crate::kernels::{BufferId, ChainMemory, Effect, FrameExtents, Launch, Pass, Plan, Table};
 use crate::vulkan::kernel_barrier::to_kernels;
 use crate::vulkan::{Buffer, Device, transfer};
 
 use super::super::Error;
 use super::super::cuda_kernels::{KernelLoader, LoadedEffect};
 use super::super::launch_pass::{FrameViews, pass_of};
+use super::NO_TRANSFORMS;
 use super::memory::{QueueBuffer, QueueMemory};
 use super::steps::{Step, Work, steps};
 
@@ -23,6 +24,8 @@ pub(in crate::process) struct QueueChain {
     loaded: Loaded,
     /// The plan.
     plan_id: Option<u64>,
+    /// The plan that was asked for last, and why it cannot run.
+    refusal: Option<(u64, Option<String>)>,
     pub allocator: QueueMemory,
     loader: Arc<KernelLoader>,
     device: Arc<Device>,
@@ -65,6 +68,7 @@ impl QueueChain {
             memory: ChainMemory::default(),
             loaded: Loaded::default(),
             plan_id: None,
+            refusal: None,
             allocator: QueueMemory::new(device, is_poisoned)?,
             loader: Arc::new(KernelLoader::in_queue(context, device)),
             device: Arc::clone(device),
@@ -75,10 +79,31 @@ impl QueueChain {
         &self.loader
     }
 
+    /// Why a plan cannot run here, if so.
+    pub fn refuses(&mut self, plan: &Plan) -> Option<&str> {
+        if self.refusal.as_ref().is_none_or(|(id, _)| *id != plan.id) {
+            let mut effects = plan.launches.iter().map(|launch| &launch.of);
+            let refusal = effects.find_map(|effect| self.load(effect).err());
+            self.refusal = Some((plan.id, refusal.map(|error| error.to_string())));
+        }
+        self.refusal.as_ref()?.1.as_deref()
+    }
+
+    /// The effect's functions, unless it cannot run here.
+    pub fn load(&self, effect: &Effect) -> Result<Arc<LoadedEffect>, Error> {
+        if effect.transforms() {
+            return Err(Error::Effect {
+                effect: effect.name.clone(),
+                reason: NO_TRANSFORMS.into(),
+            });
+        }
+        self.loader.load(effect)
+    }
+
     /// Makes ready for a frame of the plan; at once where the frame before was of the same. Gives what its launches run.
     pub fn prepare(&mut self, plan: &Plan, extents: FrameExtents) -> Result<Loaded, Error> {
         if self.plan_id != Some(plan.id) {
-            let effects = plan.launches.iter().map(|launch| self.loader.load(&launch.of));
+            let effects = plan.launches.iter().map(|launch| self.load(&launch.of));
             let effects = effects.collect::<Result<_, _>>()?;
             let mut staging = Vec::new();
             let tables = plan.tables.iter().map(|table| self.table(table, &mut staging));
@@ -123,7 +148,7 @@ impl QueueChain {
     fn launch(&self, frame: &QueueFrame<'_>, number: usize) {
         let item = &frame.plan.launches[number];
         let Some(function) = self.loaded.effects[number].queue_function(item.pass) else {
-            return; // a transform, which a plan for this chain has none of
+            return; // a transform, which was refused
         };
         let pass = self.pass(item, frame);
         let (threads, block) = (frame.plan.threads_of(item, frame.extents), item.description().block);

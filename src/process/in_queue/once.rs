@@ -7,14 +7,13 @@ use half::f16;
 
 use crate::cuda::{CudaDevice, Driver};
 use crate::kernels::reference::FrameParameters;
-use crate::kernels::{FrameExtents, Guide, Image, Plan, TestGuides};
+use crate::kernels::{Effect, FrameExtents, Guide, Image, Plan, TestGuides};
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::kernel_barrier::{Direction, copy_general, to_kernels};
 use crate::vulkan::{Buffer, BufferMemory, CommandPool, Device};
 
 use super::super::launch_pass::FrameViews;
 use super::super::{Error, PROCESSED, SLOT_IMAGES};
-use super::NO_TRANSFORMS;
 use super::chain::{QueueChain, QueueFrame};
 use super::memory::QueueImage;
 
@@ -43,12 +42,12 @@ impl QueueOnce {
         })
     }
 
-    /// Whether effects that compute by Fourier transforms can run; if not, why.
+    /// Loads the effect.
     ///
     /// # Errors
-    /// They cannot.
-    pub fn transforms() -> Result<(), String> {
-        Err(NO_TRANSFORMS.into())
+    /// It cannot run in a queue: the error says why.
+    pub fn load(&self, effect: &Effect) -> Result<(), Error> {
+        self.chain.load(effect).map(|_| ())
     }
 
     /// Runs one frame of the plan from `color` (rows packed, of the scene's extent) and gives what it wrote to `processed`.
