@@ -88,7 +88,7 @@ struct Sums {
 HANDOVER_INLINE void add(Sums& sums, int row, Color tap, float space) {
     Color& center = sums.center[row];
     float red = tap.red - center.red, green = tap.green - center.green, blue = tap.blue - center.blue;
-    float weight = power_of_2(fmaf(-red, red, fmaf(-green, green, fmaf(-blue, blue, space))));
+    float weight = approximate_exp2(fmaf(-red, red, fmaf(-green, green, fmaf(-blue, blue, space))));
     Color& sum = sums.sum[row];
     sum = {fmaf(tap.red, weight, sum.red), fmaf(tap.green, weight, sum.green), fmaf(tap.blue, weight, sum.blue)};
     sums.total[row] += weight;

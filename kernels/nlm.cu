@@ -139,7 +139,7 @@ HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int sea
                         float sides = __shfl_up_sync(~0u, along, i) + __shfl_down_sync(~0u, along, i);
                         across = fmaf(sides, relative_weight<patch>(i), across);
                     }
-                    float weight = power_of_2(-across);
+                    float weight = approximate_exp2(-across);
                     float4 texel = other[row + patch + step];
                     sum[row].x = fmaf(texel.x, weight, sum[row].x);
                     sum[row].y = fmaf(texel.y, weight, sum[row].y);

@@ -64,7 +64,7 @@ HANDOVER_INLINE Row channels(const Fetched& fetched) {
 // therefore neither sharpened nor cut. Where all is black nothing is divided by.
 HANDOVER_INLINE float sharpened(float b, float d, float e, float f, float h, float minimum, float maximum, float peak) {
     float least = fminf(minimum, 2.0f - maximum);
-    float weight = square_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
+    float weight = approximate_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
     float result = quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
     return clamp(result, 0.0f, fmaxf(1.0f, e));
 }
