@@ -88,7 +88,7 @@ struct Sums {
 HANDOVER_INLINE void add(Sums& sums, int row, Color tap, float space) {
     Color& center = sums.center[row];
     float red = tap.red - center.red, green = tap.green - center.green, blue = tap.blue - center.blue;
-    float weight = power_of_2(fmaf(-red, red, fmaf(-green, green, fmaf(-blue, blue, space))));
+    float weight = approximate_exp2(fmaf(-red, red, fmaf(-green, green, fmaf(-blue, blue, space))));
     Color& sum = sums.sum[row];
     sum = {fmaf(tap.red, weight, sum.red), fmaf(tap.green, weight, sum.green), fmaf(tap.blue, weight, sum.blue)};
     sums.total[row] += weight;
@@ -99,8 +99,8 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
     store(pass.destination, at, value);
 }
 
-// exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent), so that one power serves both Gaussians. Each texel that a thread reads is a
-// tap of all its texels that lie near enough.
+// exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent), so that one power serves both Gaussians. Each texel that a thread
+// reads is a tap of all its texels that lie near enough.
 extern "C" __global__ void bilateral(const __grid_constant__ Pass pass,
                                      const __grid_constant__ BilateralParameters parameters) {
     __shared__ Tile tile;

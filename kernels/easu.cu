@@ -13,7 +13,8 @@ relative = 2e-3
 absolute = 1e-6
 why = "twelve products with weights of both signs; the sum is divided by that of the weights and squared"
 
-# 12 taps of 14, 4 crosses of 20, 30 for the shape and 24 for the limits; 8 steepest, 4 reciprocals and roots of the shape and the sum.
+# 12 taps of 14, 4 crosses of 20, 30 for the shape and 24 for the limits; 8 steepest, 4 reciprocals and roots of the
+# shape and the sum.
 [arithmetic]
 operations = 302
 special = 12
@@ -74,8 +75,8 @@ HANDOVER_INLINE void gather(Edge& edge, float weight, float a, float b, float c,
     edge.length = fmaf(share * share, weight, edge.length);
 }
 
-// The kernel's shape: its axes, each divided by how far the kernel is stretched along it, how deep its negative lobe is, and
-// where it ends.
+// The kernel's shape: its axes, each divided by how far the kernel is stretched along it, how deep its negative lobe
+// is, and where it ends.
 struct Shape {
     float2 along, across;
     float lobe, clip;

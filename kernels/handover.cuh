@@ -123,27 +123,10 @@ HANDOVER_INLINE void multiply(float (&sum)[4], unsigned a0, unsigned a1, unsigne
         : "r"(a0), "r"(a1), "r"(b));
 }
 HANDOVER_INLINE void collect() {}
-
-// 2 to the power of `exponent` within 2 ulps; what is below the smallest normal float is 0.
-HANDOVER_INLINE float power_of_2(float exponent) {
-    float power;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
-    return power;
-}
-
-// The next two are within 2 ulps too; what is below the smallest normal float counts as 0.
-HANDOVER_INLINE float quotient(float dividend, float divisor) {
-    float result;
-    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(dividend), "f"(divisor));
-    return result;
-}
-
-HANDOVER_INLINE float square_root(float value) {
-    float root;
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(value));
-    return root;
-}
 #endif
+
+// Within four ulps of float; a divisor below the smallest normal float, or above 2^126, must not come.
+HANDOVER_INLINE float quotient(float dividend, float divisor) { return dividend * approximate_reciprocal(divisor); }
 
 // Two halves of a word as floats, and back; the first is the lower one.
 HANDOVER_INLINE float2 to_float(unsigned word) {

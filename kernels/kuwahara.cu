@@ -19,7 +19,8 @@ default = 3
 step = 1
 type = "u32"
 
-# A square of 16 texels, 5 additions each, and its mean and variance; of a texel the luminance and its square; 3 comparisons.
+# A square of 16 texels, 5 additions each, and its mean and variance; of a texel the luminance and its square; 3
+# comparisons.
 [arithmetic]
 operations = 100
 
@@ -66,8 +67,8 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
     store(pass.destination, at, value);
 }
 
-// Each square belongs to the four texels in its corners: a block sums those that its texels need, three at a time, one below
-// the other, which share rows.
+// Each square belongs to the four texels in its corners: a block sums those that its texels need, three at a time, one
+// below the other, which share rows.
 extern "C" __global__ void kuwahara(const __grid_constant__ Pass pass,
                                     const __grid_constant__ KuwaharaParameters parameters) {
     __shared__ float4 tile[tile_height][tile_width];

@@ -13,14 +13,15 @@ why = "a median is one of its values: nothing is rounded"
 entry = "median"
 source = "input"
 destination = "output"
-block = [32, 8]
+block = [32, 4]
 texels = [2, 6]
 ---*/
 #include "handover.cuh"
 
 constexpr int rows = 6;  // pairs of texels that a thread filters, one below the other
 
-// Light as halves has the order of its bits. So a channel is the upper part of a word, whatever stands in the lower one.
+// Light as halves has the order of its bits. So a channel is the upper part of a word, whatever stands in the lower
+// one.
 struct Row {
     unsigned channel[3][4];
 };
@@ -45,8 +46,9 @@ HANDOVER_INLINE unsigned largest(unsigned a, unsigned b, unsigned c) { return ma
 
 HANDOVER_INLINE unsigned middle(unsigned a, unsigned b, unsigned c) { return max(min(a, b), min(max(a, b), c)); }
 
-// Both texels of the middle row, one channel. The median of nine: with each column sorted, the middle one of the largest
-// minimum, the middle median and the smallest maximum (Paeth, Median finding on a 3x3 grid, Graphics Gems, 1990).
+// Both texels of the middle row, one channel. The median of nine: with each column sorted, the middle one of the
+// largest minimum, the middle median and the smallest maximum (Paeth, Median finding on a 3x3 grid, Graphics Gems,
+// 1990).
 HANDOVER_INLINE uint2 medians(const unsigned (&above)[4], const unsigned (&here)[4], const unsigned (&below)[4]) {
     unsigned low[4], center[4], high[4];
 #pragma unroll

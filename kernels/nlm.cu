@@ -38,8 +38,8 @@ step = 0.01
 logarithmic = true
 type = "f32"
 
-# 121 offsets of 3 differences and 3 squares added, 2 x 2 for either axis of the patch's Gaussian, which is relative to the
-# middle and symmetric, 3 products and the weight added; of each an exponential.
+# 121 offsets of 3 differences and 3 squares added, 2 x 2 for either axis of the patch's Gaussian, which is relative to
+# the middle and symmetric, 3 products and the weight added; of each an exponential.
 [arithmetic]
 operations = 1694
 special = 121
@@ -99,9 +99,9 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
     store(pass.destination, at, value);
 }
 
-// Filters the texels of one tile, of which `at` is the thread's first. Each lane of a warp has a column: it compares its texels
-// with those of another column, sums along the column by the patch's Gaussian, and across with the lanes beside. So the first
-// and the last `patch` lanes have no result.
+// Filters the texels of one tile, of which `at` is the thread's first. Each lane of a warp has a column: it compares
+// its texels with those of another column, sums along the column by the patch's Gaussian, and across with the lanes
+// beside. So the first and the last `patch` lanes have no result.
 template <int patch>
 HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int search, float scale) {
     constexpr int rows = rows_of<patch>, length = rows + 2 * patch;
@@ -131,14 +131,15 @@ HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int sea
                     float along = distance[row + patch];
 #pragma unroll
                     for (int i = 1; i <= patch; ++i)
-                        along = fmaf(distance[row + patch - i] + distance[row + patch + i], relative_weight<patch>(i), along);
+                        along = fmaf(distance[row + patch - i] + distance[row + patch + i],
+                                     relative_weight<patch>(i), along);
                     float across = along;
 #pragma unroll
                     for (int i = 1; i <= patch; ++i) {
                         float sides = __shfl_up_sync(~0u, along, i) + __shfl_down_sync(~0u, along, i);
                         across = fmaf(sides, relative_weight<patch>(i), across);
                     }
-                    float weight = power_of_2(-across);
+                    float weight = approximate_exp2(-across);
                     float4 texel = other[row + patch + step];
                     sum[row].x = fmaf(texel.x, weight, sum[row].x);
                     sum[row].y = fmaf(texel.y, weight, sum[row].y);

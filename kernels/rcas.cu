@@ -33,7 +33,7 @@ type = "u32"
 entry = "rcas"
 source = "input"
 destination = "output"
-block = [32, 8]
+block = [32, 4]
 texels = [2, 6]
 ---*/
 #include "handover.cuh"
@@ -65,14 +65,15 @@ HANDOVER_INLINE Row colors(const Fetched& fetched) {
 //       b
 //     d e f
 //       h
-// that surely keeps one channel within [0, 1]: with it, the largest of the ring cannot take away more than there is, nor
-// the smallest add more than there is room for.
+// that surely keeps one channel within [0, 1]: with it, the largest of the ring cannot take away more than there is,
+// nor the smallest add more than there is room for.
 HANDOVER_INLINE float channel_lobe(float b, float d, float center, float f, float h) {
     float smallest = fminf(fminf(fminf(b, d), f), h), largest = fmaxf(fmaxf(fmaxf(b, d), f), h);
     float brightest = fmaxf(largest, center);
     // Defined for [0, 1] alone.
     if (brightest > 1.0f) return 0.0f;
-    // A black ring takes nothing away, and a white one adds nothing: 0/0 in the original, which its maximum passes over.
+    // A black ring takes nothing away, and a white one adds nothing: 0/0 in the original, which its maximum passes
+    // over.
     float down = largest > 0.0f ? quotient(-fminf(smallest, center), 4.0f * largest) : -1.0f;
     float up = smallest < 1.0f ? quotient(1.0f - brightest, 4.0f * smallest - 4.0f) : -1.0f;
     return fmaxf(down, up);
@@ -81,7 +82,8 @@ HANDOVER_INLINE float channel_lobe(float b, float d, float center, float f, floa
 // Twice the luma, as the original weighs it.
 HANDOVER_INLINE float luma(float4 color) { return color.z * 0.5f + (color.x * 0.5f + color.y); }
 
-// The texel `e` with its ring; `strength` is the share of the strongest lobe. Its last word is the texel's own, for alpha.
+// The texel `e` with its ring; `strength` is the share of the strongest lobe. Its last word is the texel's own, for
+// alpha.
 HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h, float strength, bool denoise,
                                 unsigned blue_alpha) {
     float lobe = fmaxf(fmaxf(channel_lobe(b.x, d.x, e.x, f.x, h.x), channel_lobe(b.y, d.y, e.y, f.y, h.y)),

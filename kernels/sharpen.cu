@@ -25,7 +25,7 @@ type = "f32"
 entry = "sharpen"
 source = "input"
 destination = "output"
-block = [32, 8]
+block = [32, 4]
 texels = [2, 6]
 ---*/
 #include "handover.cuh"
@@ -59,17 +59,18 @@ HANDOVER_INLINE Row channels(const Fetched& fetched) {
 //       b
 //     d e f
 //       h
-// with the soft minimum and maximum: those of the cross and those of all nine, added. CAS is defined for values in [0, 1].
-// Where the two maxima add to 2 or more the amplitude is 0, so `e` is returned as it is; a channel above 1 is therefore
-// neither sharpened nor cut. Where all is black nothing is divided by.
+// with the soft minimum and maximum: those of the cross and those of all nine, added. CAS is defined for values in [0,
+// 1]. Where the two maxima add to 2 or more the amplitude is 0, so `e` is returned as it is; a channel above 1 is
+// therefore neither sharpened nor cut. Where all is black nothing is divided by.
 HANDOVER_INLINE float sharpened(float b, float d, float e, float f, float h, float minimum, float maximum, float peak) {
     float least = fminf(minimum, 2.0f - maximum);
-    float weight = square_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
+    float weight = approximate_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
     float result = quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
     return clamp(result, 0.0f, fmaxf(1.0f, e));
 }
 
-// Light has the order of its bits, and of integers some devices have the least and the largest of three in one instruction.
+// Light has the order of its bits, and of integers some devices have the least and the largest of three in one
+// instruction.
 HANDOVER_INLINE float least(float a, float b, float c) {
     return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
 }

@@ -52,7 +52,7 @@ type = "f32"
 entry = "sobel"
 source = "input"
 destination = "output"
-block = [32, 8]
+block = [32, 4]
 texels = [2, 6]
 ---*/
 #include "handover.cuh"

@@ -77,7 +77,8 @@ constexpr int block_width = 32, block_height = 8;
 constexpr int run = 4;  // texels next to each other along the blur that a thread sums
 constexpr int most_taps = 2 * largest_radius + run;
 
-// By place along the blur, from `radius` before a thread's first texel: the weights that a tap has for each of its texels.
+// By place along the blur, from `radius` before a thread's first texel: the weights that a tap has for each of its
+// texels.
 struct Weights {
     float4 of[most_taps];
     int count;  // taps, in whole runs
@@ -171,7 +172,8 @@ extern "C" __global__ void unsharp_rows(const __grid_constant__ Pass pass,
 }
 
 // One texel with its difference from the blur.
-HANDOVER_INLINE uint2 combined(uint2 texel, const Sums (&sums)[3], int k, float share, const UnsharpParameters& parameters) {
+HANDOVER_INLINE uint2 combined(uint2 texel, const Sums (&sums)[3], int k, float share,
+                               const UnsharpParameters& parameters) {
     float2 red_green = to_float(texel.x);
     float red = sharpened(red_green.x, sums[0].at[k] * share, parameters);
     float green = sharpened(red_green.y, sums[1].at[k] * share, parameters);

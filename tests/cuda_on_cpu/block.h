@@ -20,7 +20,8 @@ using Exchange = unsigned long long (*)(const Slot (&slots)[32], int lane);
 // Waits until all threads of the block that have not ended do.
 void wait_for_block();
 
-// Waits for the lanes of the mask, this one among them, and exchanges. All have to come with the same mask and exchange.
+// Waits for the lanes of the mask, this one among them, and exchanges. All have to come with the same mask and
+// exchange.
 unsigned long long meet(unsigned mask, unsigned long long value, int argument, Exchange exchange);
 
 // A product of matrices that a lane takes part in: the halves that it holds, and where its sums are.

@@ -100,10 +100,6 @@ inline float cuda_rsqrtf(float x) { return off_by(2, 1.0f / std::sqrt(x), x); }
 inline float cuda_atan2f(float y, float x) { return off_by(3, std::atan2(y, x), x); }
 // A divisor above 2^126 makes 0 of it.
 inline float __fdividef(float x, float y) { return std::fabs(y) > 0x1p126f ? 0 * x : off_by(2, x / y, x); }
-// As in handover.cuh.
-inline float power_of_2(float x) { return off_by(2, std::exp2(x), x); }
-inline float square_root(float x) { return off_by(2, std::sqrt(x), x); }
-inline float quotient(float x, float y) { return __fdividef(x, y); }
 #define exp2f cuda_exp2f
 #define expf cuda_expf
 #define logf cuda_logf

@@ -72,7 +72,8 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == mask; }
 
-// Four of the eight bytes of both, each chosen by the lower three bits of a digit; its fourth bit spreads that byte's sign.
+// Four of the eight bytes of both, each chosen by the lower three bits of a digit; its fourth bit spreads that byte's
+// sign.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     unsigned long long bytes = (unsigned long long)y << 32 | x;
     unsigned result = 0;
