@@ -106,7 +106,8 @@ fn resolved(pass: &ReferencePass, history: &FloatImage, x: i64, y: i64) -> Texel
 
 pub(super) fn resolve(pass: &ReferencePass, out: &mut [Texel], [kept, previous, ..]: [&mut [u8]; 4]) {
     let (extent, width) = (pass.extent, pass.extent[0] as usize);
-    let (kept, previous): (&mut [[f16; 4]], &[[f16; 4]]) = (bytemuck::cast_slice_mut(kept), bytemuck::cast_slice(previous));
+    let (kept, previous): (&mut [[f16; 4]], &[[f16; 4]]) =
+        (bytemuck::cast_slice_mut(kept), bytemuck::cast_slice(previous));
     let texels: Vec<Texel> = previous.iter().map(|texel| texel.map(f16::to_f32)).collect();
     let history = FloatImage {
         texels: &texels,
