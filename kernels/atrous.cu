@@ -146,7 +146,8 @@ HANDOVER_INLINE Place unpacked(uint4 bits) {
     return {__uint_as_float(bits.x), normal};
 }
 
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is NaN.
+// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
+// NaN.
 struct Rows {
     unsigned begin[column + 4];
     unsigned outside;
@@ -164,12 +165,13 @@ HANDOVER_INLINE Rows rows(const Pass& pass, int top, int step) {
     return rows;
 }
 
-// A weight is e^-unlike times the spline, 2^(128 (1 + spline / 128 - unlike / (128 ln 2)) - 128): the sum in brackets is limited to
-// [0, 1], where NaN is 0, so that what is like no number has the weight 2^-128, which is 0.
+// A weight is e^-unlike times the spline, 2^(128 (1 + spline / 128 - unlike / (128 ln 2)) - 128): the sum in brackets
+// is limited to [0, 1], where NaN is 0, so that what is like no number has the weight 2^-128, which is 0.
 constexpr float scale = 128.0f;
 constexpr float natural = 88.7228391f;  // 128 ln 2
 
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's square.
+// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
+// square.
 HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
 constexpr float middle_spline = 9.0f / 64.0f;
 
@@ -187,9 +189,10 @@ struct Filtered {
     float per_depth;
 };
 
-// One level, `index` from 0: the B3 spline over 5x5 texels that stand 2^index apart, of the texels of a column that do so too.
-HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const AtrousParameters& parameters, int x, int top,
-                            const Buffer& places_buffer) {
+// One level, `index` from 0: the B3 spline over 5x5 texels that stand 2^index apart, of the texels of a column that do
+// so too.
+HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const AtrousParameters& parameters, int x,
+                            int top, const Buffer& places_buffer) {
     int step = 1 << pass.index;
     const float4* colors = elements<float4>(pass.buffers[0]);
     const uint4* places = elements<uint4>(places_buffer);
@@ -251,8 +254,8 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
     }
 }
 
-// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which has one
-// for each eight rows, are done by the first ones.
+// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
+// has one for each eight rows, are done by the first ones.
 constexpr int block_rows = 2 * column;
 
 HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
@@ -265,8 +268,8 @@ HANDOVER_INLINE int top_of(const Pass& pass, int block) {
     return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) atrous_filter(const __grid_constant__ Pass pass,
-                                                                   const __grid_constant__ AtrousParameters parameters) {
+extern "C" __global__ void __launch_bounds__(192, 2)
+    atrous_filter(const __grid_constant__ Pass pass, const __grid_constant__ AtrousParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     float4* destination = elements<float4>(pass.buffers[1]);
@@ -297,8 +300,8 @@ HANDOVER_INLINE void show(const Pass& pass, int2 at, float3 light) {
 }
 
 // The last level.
-extern "C" __global__ void __launch_bounds__(192, 2) atrous_finish(const __grid_constant__ Pass pass,
-                                                                   const __grid_constant__ AtrousParameters parameters) {
+extern "C" __global__ void __launch_bounds__(192, 2)
+    atrous_finish(const __grid_constant__ Pass pass, const __grid_constant__ AtrousParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {

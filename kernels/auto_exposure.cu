@@ -128,8 +128,9 @@ struct AutoExposureParameters {
     float highest;
 };
 
-// 256 bins of luminance from 2^-16 to 2^16, 8 an octave, equally wide within one: a bin is the exponent and the first three
-// bits of the fraction of a float, so that no logarithm decides. The next eight bits say where in its bin a value is.
+// 256 bins of luminance from 2^-16 to 2^16, 8 an octave, equally wide within one: a bin is the exponent and the first
+// three bits of the fraction of a float, so that no logarithm decides. The next eight bits say where in its bin a value
+// is.
 constexpr int bin_count = 256;
 constexpr unsigned first_bin = (127u - 16u) << 3;
 // As many histograms, so that texels of one bin do not all wait for one place in memory.
@@ -144,11 +145,12 @@ struct Run {
     unsigned offsets;  // sum of the places in the bin, each 0 to 255
 };
 
-// A histogram is a count for each bin, then the sum of places for each, in 64 bits: the sum over a bin needs more than 32.
+// A histogram is a count for each bin, then the sum of places for each, in 64 bits: the sum over a bin needs more than
+// 32.
 using Sum = unsigned long long;
 
-// Threads of a block of the first pass, and its warps, of which each has a histogram of its own until the block is done: there
-// 32 bits are enough, since a block has fewer than 2^24 texels.
+// Threads of a block of the first pass, and its warps, of which each has a histogram of its own until the block is
+// done: there 32 bits are enough, since a block has fewer than 2^24 texels.
 constexpr int threads = 128, warps = threads / 32;
 
 HANDOVER_INLINE void add(unsigned* histogram, const Run& run) {

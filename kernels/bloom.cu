@@ -194,7 +194,8 @@ HANDOVER_INLINE Pair load_pair(const Image& image, int pair, int y, float per_li
     return {share_of_limit(colors.even, per_limit), share_of_limit(colors.odd, per_limit)};
 }
 
-// The sums of one row: of the two tents that make the taps along an axis, 1 1 1 1 over the inner texels and 1 1 2 2 1 1 over all.
+// The sums of one row: of the two tents that make the taps along an axis, 1 1 1 1 over the inner texels and 1 1 2 2 1 1
+// over all.
 struct RowSums {
     float3 inner, outer;
 };
@@ -208,9 +209,10 @@ HANDOVER_INLINE RowSums row_sums(const Image& source, int x, int y, float per_li
 }
 
 // The 13 bilinear taps of the paper, each of which falls on the corner of four texels, taken together: five overlapping
-// 4x4 boxes, the centre with weight 1/2, the corners with 1/8 each. These are two separable sums: 4x4 texels with 1/32 and 6x6
-// with 1 1 2 2 1 1 along each axis over 128. Texel (2x, 2y) of the source is the upper left of the destination's four, whatever
-// the extents, so that odd sizes need no fractions. A thread makes `rows` texels of a column, whose sums share rows.
+// 4x4 boxes, the centre with weight 1/2, the corners with 1/8 each. These are two separable sums: 4x4 texels with 1/32
+// and 6x6 with 1 1 2 2 1 1 along each axis over 128. Texel (2x, 2y) of the source is the upper left of the
+// destination's four, whatever the extents, so that odd sizes need no fractions. A thread makes `rows` texels of a
+// column, whose sums share rows.
 template <int rows>
 HANDOVER_INLINE void down(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
 #pragma unroll
@@ -273,9 +275,9 @@ extern "C" __global__ void bloom_down(const __grid_constant__ Pass pass,
     for (int row = 0; row < down_rows; ++row) put(pass, make_int2(at.x, at.y + row), colors[row], 1.0f / 128.0f);
 }
 
-// The 3x3 tent over the bilinearly enlarged source: along each axis four texels with weights 1, 5, 7, 3 sixteenths, or mirrored
-// for odd positions. This is the weight, in sixteenths, of source texel `tap` for place `place`, both from the first that four
-// places beside each other read.
+// The 3x3 tent over the bilinearly enlarged source: along each axis four texels with weights 1, 5, 7, 3 sixteenths, or
+// mirrored for odd positions. This is the weight, in sixteenths, of source texel `tap` for place `place`, both from the
+// first that four places beside each other read.
 HANDOVER_INLINE float tent(int place, int tap) {
     const float even[4] = {1.0f, 5.0f, 7.0f, 3.0f};
     int odd = place & 1, k = tap - place / 2 - odd;

@@ -120,8 +120,9 @@ struct DepthOfFieldParameters {
     float largest;
 };
 
-// The radius of the circle of confusion, texels of the picture: positive behind the focus, negative before it. The diameter
-// on the sensor is (focal_length / f_number) * |d - s| / d * focal_length / (s - focal_length) for the depth d and the focus s.
+// The radius of the circle of confusion, texels of the picture: positive behind the focus, negative before it. The
+// diameter on the sensor is (focal_length / f_number) * |d - s| / d * focal_length / (s - focal_length) for the depth d
+// and the focus s.
 HANDOVER_INLINE float radius(const Pass& pass, int x, int y, const DepthOfFieldParameters& parameters) {
     float depth = fmaxf(load_depth(pass, x, y), 1e-6f);
     float focal_length = 0.001f * parameters.focal_length;  // m
@@ -135,8 +136,8 @@ HANDOVER_INLINE float radius(const Pass& pass, int x, int y, const DepthOfFieldP
 // How much of a texel is shown blurred: discs of a texel's size are not seen.
 HANDOVER_INLINE float blurred_share(float texels) { return clamp(texels - 0.5f, 0.0f, 1.0f); }
 
-// Four texels become one of a field: of the near one (`side` -1) or the far one (1). Each weighs as much as it is blurred, so
-// that what is in focus or in the other field gives nothing. w is the radius, texels of the halved picture.
+// Four texels become one of a field: of the near one (`side` -1) or the far one (1). Each weighs as much as it is
+// blurred, so that what is in focus or in the other field gives nothing. w is the radius, texels of the halved picture.
 HANDOVER_INLINE float4 halved(const Pass& pass, int2 at, const DepthOfFieldParameters& parameters, float side) {
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     float weights = 0.0f, squares = 0.0f;
@@ -202,8 +203,8 @@ HANDOVER_INLINE void add(Gathered& here, float4 from, float weight) {
     here.weights += weight;
 }
 
-// The distances of one tap from a row of texels. Each is that of the texel before from the tap before; where a disc just ends they
-// decide, so they are exact.
+// The distances of one tap from a row of texels. Each is that of the texel before from the tap before; where a disc
+// just ends they decide, so they are exact.
 struct Distances {
     float texels[across];
 
@@ -228,8 +229,8 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, const Gathered& here, float 
     store_float(pass.destination, at, make_float4(here.sum.x * scale, here.sum.y * scale, here.sum.z * scale, cover));
 }
 
-// Light that discs before the focus spread over a texel. w is how much of what is behind they cover: all of it up to the edge
-// of what they come from, where half of a disc's light arrives, for what is hidden there is not known.
+// Light that discs before the focus spread over a texel. w is how much of what is behind they cover: all of it up to
+// the edge of what they come from, where half of a disc's light arrives, for what is hidden there is not known.
 extern "C" __global__ void depth_of_field_spread(const __grid_constant__ Pass pass,
                                                  const __grid_constant__ DepthOfFieldParameters parameters) {
     int2 at = thread_texel();
@@ -256,8 +257,8 @@ extern "C" __global__ void depth_of_field_spread(const __grid_constant__ Pass pa
     for (int k = 0; k < across; ++k) put(pass, make_int2(at.x + k, at.y), out[k], fminf(2.0f * out[k].weights, 1.0f));
 }
 
-// Light that discs behind the focus spread over a texel. None spreads further than the texel's own disc: what is further away
-// is hidden by what is nearer. w is how much there is.
+// Light that discs behind the focus spread over a texel. None spreads further than the texel's own disc: what is
+// further away is hidden by what is nearer. w is how much there is.
 extern "C" __global__ void depth_of_field_gather(const __grid_constant__ Pass pass,
                                                  const __grid_constant__ DepthOfFieldParameters parameters) {
     int2 at = thread_texel();
@@ -290,8 +291,8 @@ extern "C" __global__ void depth_of_field_gather(const __grid_constant__ Pass pa
     for (int k = 0; k < across; ++k) put(pass, make_int2(at.x + k, at.y), out[k], out[k].weights > 0.0f ? 1.0f : 0.0f);
 }
 
-// A field at full resolution: the four nearest texels, whose weights are 9, 3, 3 and 1 sixteenths. Those with little in them
-// weigh less, so that its edge does not darken; w is how much there is.
+// A field at full resolution: the four nearest texels, whose weights are 9, 3, 3 and 1 sixteenths. Those with little in
+// them weigh less, so that its edge does not darken; w is how much there is.
 HANDOVER_INLINE float4 doubled(const Image& field, int2 at) {
     int2 nearest = make_int2(at.x >> 1, at.y >> 1);
     int2 beside = make_int2(at.x & 1 ? 1 : -1, at.y & 1 ? 1 : -1);

@@ -88,8 +88,8 @@ HANDOVER_INLINE unsigned short upper(unsigned word) { return (unsigned short)(wo
 HANDOVER_INLINE unsigned joined(unsigned short low, unsigned short high) { return low | unsigned(high) << 16; }
 
 HANDOVER_INLINE float4 to_color(unsigned red_green, unsigned blue_alpha) {
-    return make_float4(half_to_float(lower(red_green)), half_to_float(upper(red_green)), half_to_float(lower(blue_alpha)),
-                       half_to_float(upper(blue_alpha)));
+    return make_float4(half_to_float(lower(red_green)), half_to_float(upper(red_green)),
+                       half_to_float(lower(blue_alpha)), half_to_float(upper(blue_alpha)));
 }
 
 HANDOVER_INLINE float4 limited(float4 color) {
@@ -136,8 +136,8 @@ constexpr int rows = 2;
 
 // Five bilinear taps, the middle one four times: it lies on the corner of the four texels that a texel of the
 // destination covers, the others one texel away on the diagonals, so on corners too. Each tap is the mean of four
-// texels; together they weigh the inner four of 4x4 with 4/32 + 1/32 and the outer twelve with 1/32. `index` is 0 where the source
-// is the picture, whose texels may be no light.
+// texels; together they weigh the inner four of 4x4 with 4/32 + 1/32 and the outer twelve with 1/32. `index` is 0 where
+// the source is the picture, whose texels may be no light.
 extern "C" __global__ void dual_filter_down(const __grid_constant__ Pass pass,
                                             const __grid_constant__ NoParameters parameters) {
     int2 at = thread_texel();
@@ -162,9 +162,9 @@ extern "C" __global__ void dual_filter_down(const __grid_constant__ Pass pass,
 
 // Eight bilinear taps: one texel of the source away along the axes, with weight 1/12, and half a texel away along both
 // axes, with weight 1/6. An even position of the destination lies a quarter of a texel before a texel of the source, so
-// that the taps' shares of four texels along an axis are, in quarters,
-//     at -1: 1 3 0 0    -1/2: 0 3 1 0    0: 0 1 3 0    1/2: 0 0 3 1    1: 0 0 1 3
-// and mirrored for an odd position. This is the weight of texel (i, j) of those that four by four places read, for place (x, y).
+// that the taps' shares of four texels along an axis are, in quarters,     at -1: 1 3 0 0    -1/2: 0 3 1 0    0: 0 1 3
+// 0    1/2: 0 0 3 1    1: 0 0 1 3 and mirrored for an odd position. This is the weight of texel (i, j) of those that
+// four by four places read, for place (x, y).
 HANDOVER_INLINE float weight_of(int x, int y, int i, int j) {
     const float ends[4] = {1.0f, 3.0f, 1.0f, 3.0f};    // -1 and 1 together
     const float halves[4] = {0.0f, 3.0f, 4.0f, 1.0f};  // -1/2 and 1/2 together

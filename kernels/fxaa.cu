@@ -52,10 +52,11 @@ struct FxaaParameters {
     float edge_threshold_min;
 };
 
-// A block makes 64x32 texels. Their luma, and that of the texels around them where most edges end, is computed once. Texels at
-// edges, which take long, are listed and made after the others, by all threads.
+// A block makes 64x32 texels. Their luma, and that of the texels around them where most edges end, is computed once.
+// Texels at edges, which take long, are listed and made after the others, by all threads.
 constexpr int block_width = 64, block_height = 32, threads = 256;
-// Texels around the block's, to each side: even, since texels are read in pairs, and more than the five single steps along an edge.
+// Texels around the block's, to each side: even, since texels are read in pairs, and more than the five single steps
+// along an edge.
 constexpr int around = 6;
 constexpr int tile_width = block_width + 2 * around, tile_height = block_height + 2 * around;
 constexpr int tile_pairs = tile_width / 2;
@@ -69,7 +70,8 @@ HANDOVER_INLINE unsigned light_bits(unsigned word) {
     return low | unsigned(high) << 16;
 }
 
-// The light of two texels side by side, of which the first is in an even column, as bits; of those outside the nearest inside.
+// The light of two texels side by side, of which the first is in an even column, as bits; of those outside the nearest
+// inside.
 HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
@@ -101,7 +103,8 @@ struct Place {
     int2 tile;  // in the tile
 };
 
-// Luma between a texel and the one beside it, across the edge: a bilinear tap half way. `distance` texels along the edge.
+// Luma between a texel and the one beside it, across the edge: a bilinear tap half way. `distance` texels along the
+// edge.
 HANDOVER_INLINE float luma_across(const Place& place, int2 step, int2 side, int distance) {
     int x = place.tile.x + distance * step.x, y = place.tile.y + distance * step.y;
     if (unsigned(x) < unsigned(tile_width) && unsigned(y) < unsigned(tile_height)) {
@@ -125,9 +128,10 @@ struct SpanEnd {
     }
 };
 
-// Walks in both directions along the edge between the texel and the one at `side`, until luma differs from the edge's by `enough`.
-// Preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels; nothing is read at the last.
-HANDOVER_INLINE void find_ends(SpanEnd (&ends)[2], const Place& place, int2 side, int2 step, float edge_luma, float enough) {
+// Walks in both directions along the edge between the texel and the one at `side`, until luma differs from the edge's
+// by `enough`. Preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels; nothing is read at the last.
+HANDOVER_INLINE void find_ends(SpanEnd (&ends)[2], const Place& place, int2 side, int2 step, float edge_luma,
+                               float enough) {
     const int2 steps[2] = {make_int2(-step.x, -step.y), step};
     ends[0] = ends[1] = {26.5f, 0.0f, false};
 #pragma unroll 1
@@ -175,8 +179,8 @@ HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parame
     Extremes lumas = extremes(north, south, west, east, middle);
     float range = lumas.brightest - lumas.darkest;
 
-    // Second differences along columns say how horizontal the edge is, along rows how vertical. Around a peak or a saddle
-    // both are the same sum, so that the order of the operations decides: it is the published one.
+    // Second differences along columns say how horizontal the edge is, along rows how vertical. Around a peak or a
+    // saddle both are the same sum, so that the order of the operations decides: it is the published one.
     float horizontal = fabsf(-2.0f * west + (north_west + south_west)) +
                        (fabsf(-2.0f * middle + (north + south)) * 2.0f +
                         fabsf(-2.0f * east + (north_east + south_east)));
@@ -203,8 +207,8 @@ HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parame
     bool is_good = (nearest.difference < 0.0f) != (middle - edge_luma < 0.0f);
     float edge_offset = is_good ? 0.5f - nearest.distance / (negative.distance + positive.distance) : 0.0f;
 
-    // How much the texel stands out of its neighbourhood, for what is smaller than a texel. In the published order of operations:
-    // beside a texel of 65504 the last bit of the offset shows.
+    // How much the texel stands out of its neighbourhood, for what is smaller than a texel. In the published order of
+    // operations: beside a texel of 65504 the last bit of the offset shows.
     float cross = north + south + (west + east), corners = north_west + south_west + (north_east + south_east);
     float mean = (2.0f * cross + corners) * (1.0f / 12.0f);
     float contrast = fminf(fabsf(mean - middle) / range, 1.0f);
@@ -245,8 +249,9 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
         int2 at = make_int2(first.x + x, first.y + y);
         if (!covers(pass.destination, at)) break;
         const float* here = lumas + (y + around) * tile_width + x + around;
-        bool left = is_at_edge(extremes(here[-tile_width], here[tile_width], here[-1], here[1], here[0]), parameters);
-        bool right = is_at_edge(extremes(here[1 - tile_width], here[1 + tile_width], here[0], here[2], here[1]), parameters);
+        Extremes first_lumas = extremes(here[-tile_width], here[tile_width], here[-1], here[1], here[0]);
+        Extremes second_lumas = extremes(here[1 - tile_width], here[1 + tile_width], here[0], here[2], here[1]);
+        bool left = is_at_edge(first_lumas, parameters), right = is_at_edge(second_lumas, parameters);
         bool is_pair = at.x + 1 < int(pass.destination.extent.x);
         uint4 bits = load_pair(pass.source, at.x, at.y);
         if (is_pair && !left && !right) {

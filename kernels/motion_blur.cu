@@ -135,8 +135,8 @@ extern "C" __global__ void motion_blur_neighborhood(const __grid_constant__ Pass
     store_float(pass.destination, at, longest_of(pass.source, at.x - 1, at.y - 1, 3));
 }
 
-// A number to divide by, and about one over it. Where a way just reaches a texel a difference decides how much of a light of up to
-// 65504 arrives, so quotients are as good as exact: an estimate and what is left of it.
+// A number to divide by, and about one over it. Where a way just reaches a texel a difference decides how much of a
+// light of up to 65504 arrives, so quotients are as good as exact: an estimate and what is left of it.
 struct Divisor {
     float value, reciprocal;
 };
@@ -167,7 +167,9 @@ HANDOVER_INLINE float cylinder(float distance, const Way& way) {
 }
 
 // 1 where `depth` is not behind `other`, less the further it is behind.
-HANDOVER_INLINE float in_front(float depth, float other, Divisor soft) { return saturate(1.0f - (depth - other) / soft); }
+HANDOVER_INLINE float in_front(float depth, float other, Divisor soft) {
+    return saturate(1.0f - (depth - other) / soft);
+}
 
 extern "C" __global__ void motion_blur_reconstruct(const __grid_constant__ Pass pass,
                                                    const __grid_constant__ MotionBlurParameters parameters) {

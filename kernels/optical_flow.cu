@@ -239,7 +239,8 @@ HANDOVER_INLINE float2 tracked(const Pass& pass, int2 at, float2 guess) {
         float across = guess.x - left, down = guess.y - top;
         float bx = 0.0f, by = 0.0f;
         Columns<side + 1> previous(pass.second, at.x - radius + int(left));
-        // Between the texels of a row of the previous frame; each row is the lower one of some taps, then the upper one of others.
+        // Between the texels of a row of the previous frame; each row is the lower one of some taps, then the upper one
+        // of others.
         float upper[side] = {};
 #pragma unroll 1
         for (int j = -radius - 1; j <= radius; ++j) {

@@ -312,9 +312,9 @@ extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
     out.variances[here] = variance;
 }
 
-// Weights are powers of two: e^-unlike 2^spline cosine^128 = 2^(128 (1 + spline / 128 - unlike / (128 ln 2) + log2(cosine / 2))),
-// so that one exponential and one logarithm make each. The sum before the logarithm is limited to [0, 1], where NaN is 0: what
-// is like no number has the weight 2^-128, which is 0.
+// Weights are powers of two: e^-unlike 2^spline cosine^128 = 2^(128 (1 + spline / 128 - unlike / (128 ln 2) +
+// log2(cosine / 2))), so that one exponential and one logarithm make each. The sum before the logarithm is limited to
+// [0, 1], where NaN is 0: what is like no number has the weight 2^-128, which is 0.
 constexpr float sharpness = 128.0f;
 constexpr float natural = 88.7228391f;  // 128 ln 2
 
@@ -348,7 +348,8 @@ HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float spli
     return approximate_exp2(sharpness * (like + approximate_log2(cosine)));
 }
 
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is NaN.
+// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
+// NaN.
 template <int count>
 struct Rows {
     unsigned begin[count];
@@ -459,7 +460,8 @@ HANDOVER_INLINE float deviation(const Pass& pass, const float* variances, int x,
     return approximate_root(variance);
 }
 
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's square.
+// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
+// square.
 HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
 constexpr float middle_spline = 9.0f / 64.0f;
 
@@ -531,8 +533,8 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
     }
 }
 
-// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which has one
-// for each eight rows, are done by the first ones.
+// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
+// has one for each eight rows, are done by the first ones.
 constexpr int block_rows = 2 * column;
 
 HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {

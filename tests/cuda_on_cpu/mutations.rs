@@ -82,7 +82,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("dual_filter", "2.0f * halves[i]", "1.9f * halves[i]"),
     ("fxaa", "whole <= 18", "whole <= 14"),
     ("fxaa", "float(whole) + 0.5f", "float(whole)"),
-    ("fxaa", "lanes *= 2", "lanes *= 4"),
+    ("fxaa", "right && is_pair ? 2u : 0u", "0u"),
     ("fxaa", "(broken & 0x80008000u) == 0u", "true"),
     ("fxaa", "distance * step.y", "distance * step.x"),
     ("fxaa", "horizontal >= vertical", "horizontal < vertical"),
