@@ -67,8 +67,8 @@ struct Weights {
 // Two weights as a fragment of a matrix holds them: of the distances `first` and `second`, nothing beyond the radius.
 HANDOVER_INLINE Weights weights(int first, int second, float exponent, int radius) {
     float a = float(first), b = float(second), reach = float(radius);
-    a = fabsf(a) <= reach ? exp2f(fmaf(a * a, exponent, 14.0f)) : 0.0f;
-    b = fabsf(b) <= reach ? exp2f(fmaf(b * b, exponent, 14.0f)) : 0.0f;
+    a = fabsf(a) <= reach ? approximate_exp2(fmaf(a * a, exponent, 14.0f)) : 0.0f;
+    b = fabsf(b) <= reach ? approximate_exp2(fmaf(b * b, exponent, 14.0f)) : 0.0f;
     unsigned short high_a = float_to_half(a), high_b = float_to_half(b);
     return {word_of(high_a, high_b),
             word_of(float_to_half(a - half_to_float(high_a)), float_to_half(b - half_to_float(high_b)))};
@@ -80,7 +80,7 @@ HANDOVER_INLINE float exponent_of(float sigma) { return -0.72134752f / (sigma * 
 // What makes a mean of a sum.
 HANDOVER_INLINE float share(float exponent, int radius) {
     float total = 1.0f;
-    for (int i = 1; i <= radius; ++i) total += 2.0f * exp2f(float(i * i) * exponent);
+    for (int i = 1; i <= radius; ++i) total += 2.0f * approximate_exp2(float(i * i) * exponent);
     return 1.0f / (16384.0f * total);
 }
 

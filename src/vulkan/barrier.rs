@@ -74,14 +74,14 @@ impl Barriers {
 
     /// The old contents are given up; a compute shader will write the image.
     pub fn discard_for_compute(self, image: vk::Image) -> Self {
-        // What used the image before is ordered by the host, which waited for the slot's last frame: so the host is the source stage.
+        // What used the image before is ordered by the host, which waited for the slot's last frame: so no source stage.
         let to = (
             Stage::COMPUTE_SHADER,
             Access::SHADER_STORAGE_WRITE,
             Layout::GENERAL,
             SAME,
         );
-        self.push(image, (Stage::HOST, Access::NONE, Layout::UNDEFINED, SAME), to)
+        self.push(image, (Stage::NONE, Access::NONE, Layout::UNDEFINED, SAME), to)
     }
 
     /// What a compute shader wrote will be read and written by another one.

@@ -68,7 +68,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("motion_view", "0.75f * value", "0.7f * value"),
     ("gaussian", "fabsf(b) <= reach", "fabsf(b) < reach"),
     ("gaussian", "distance + 4, exponent", "distance + 3, exponent"),
-    ("gaussian", "total += 2.0f * exp2f", "total += 1.99f * exp2f"),
+    ("gaussian", "total += 2.0f *", "total += 1.99f *"),
     ("gaussian", "now.high, before.high", "now.high, now.high"),
     ("gaussian", "b = light_pair(below)", "b = below"),
     ("gaussian", "band[1] = band[0];", ""),
