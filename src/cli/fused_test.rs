@@ -11,7 +11,7 @@ use crate::kernels::{
 use crate::live::fuse;
 
 use super::kernel_once::{Once, Written};
-use super::kernel_test::{EXTENTS, FRAMES, Given, LARGEST, given, reference_of};
+use super::kernel_test::{FRAMES, Given, LARGEST, given, reference_of};
 
 /// What was found: lines for people, and those that tell of faults.
 #[derive(Default)]
@@ -39,7 +39,12 @@ struct Case {
 ///
 /// # Errors
 /// No memory, or a kernel failed.
-pub(super) fn run(once: &mut Once, capability: (i32, i32), names: &[String]) -> anyhow::Result<Found> {
+pub(super) fn run(
+    once: &mut Once,
+    capability: (i32, i32),
+    names: &[String],
+    extents: &[[u32; 2]],
+) -> anyhow::Result<Found> {
     let mut found = Found::default();
     let (mut runs, mut references, mut launches) = (0, 0, [0, 0]);
     let cases = cases(capability, names, &mut found)?;
@@ -47,7 +52,7 @@ pub(super) fn run(once: &mut Once, capability: (i32, i32), names: &[String]) -> 
         launches[0] += case.plain.launches.len();
         launches[1] += case.fused.launches.len();
     }
-    for extent in EXTENTS {
+    for &extent in extents {
         for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
             if extent == LARGEST && broken == BrokenPixels::Absent {
                 continue;

@@ -10,12 +10,13 @@ use crate::live::Fuse;
 
 use super::fused_test;
 use super::kernel_once::Once;
+use super::options::SelftestOptions;
 use super::selftest::Outcome::{self, Failed, Passed, Skipped};
 use super::setup::Machine;
 use super::usage;
 
 /// The extents of what is shown. The largest, with both sides odd, is run with broken pixels alone.
-pub(super) const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
+const EXTENTS: [[u32; 2]; 4] = [[1, 1], [17, 31], [1280, 720], LARGEST];
 pub(super) const LARGEST: [u32; 2] = [3841, 2161];
 
 /// Frames of an effect that keeps something from one to the next.
@@ -30,7 +31,14 @@ pub(super) struct Given {
 
 /// The effects of these names (all, if there are none), each alone, at its lowest, default and highest parameters, over random
 /// images with broken pixels; then, with `--fuse auto`, chains whose neighbours are one launch.
-pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Result<Outcome> {
+pub(super) fn run(machine: &Machine, options: &SelftestOptions) -> anyhow::Result<Outcome> {
+    let SelftestOptions {
+        kernels: names, fuse, ..
+    } = options;
+    let extents = match options.without_largest {
+        true => &EXTENTS[..EXTENTS.len() - 1],
+        false => &EXTENTS,
+    };
     let mut effects = Vec::new();
     for name in names {
         effects.push(catalogue().by_name(name).map_err(usage)?);
@@ -60,7 +68,7 @@ pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Re
     });
     let mut worst = vec![0; effects.len()];
     let mut runs = 0;
-    for display in EXTENTS {
+    for &display in extents {
         for broken in [BrokenPixels::Absent, BrokenPixels::Present] {
             if display == LARGEST && broken == BrokenPixels::Absent {
                 continue;
@@ -113,12 +121,12 @@ pub(super) fn run(machine: &Machine, names: &[String], fuse: Fuse) -> anyhow::Re
             )
         })
         .collect();
-    if fuse == Fuse::Auto {
+    if *fuse == Fuse::Auto {
         let capability = machine
             .cuda
             .as_ref()
             .map_or((7, 5), |(_, cuda)| cuda.compute_capability);
-        let mut fused = fused_test::run(&mut once, capability, names)?;
+        let mut fused = fused_test::run(&mut once, capability, names, extents)?;
         lines.append(&mut fused.lines);
         failures.append(&mut fused.failures);
     }

@@ -86,6 +86,9 @@ pub struct SelftestOptions {
     /// Effects of the kernel test; all by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub kernels: Vec<String>,
+    /// The kernel test leaves out the largest extent, 3841x2161, for which the references take minutes.
+    #[arg(long)]
+    pub without_largest: bool,
     /// Whether the kernel test also runs chains whose neighbours are one launch.
     #[arg(long, value_enum, default_value_t = Fuse::Auto)]
     pub fuse: Fuse,

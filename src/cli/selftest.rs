@@ -73,7 +73,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let started = Instant::now();
         let outcome = match part {
             SelftestPart::Handover => handover(&machine),
-            SelftestPart::Kernels => kernel_test::run(&machine, &options.kernels, options.fuse),
+            SelftestPart::Kernels => kernel_test::run(&machine, options),
             SelftestPart::Live => live_test::run(&machine, options.saves),
             SelftestPart::Withheld => withheld(&machine),
             SelftestPart::Schedules => schedule_test::run(&machine),
