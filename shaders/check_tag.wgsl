@@ -20,7 +20,7 @@ var<workgroup> group_checked: atomic<u32>;
 var<workgroup> group_mismatches: atomic<u32>;
 var<workgroup> group_first: atomic<u32>;
 
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(16, 16)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) local: u32) {
     if local == 0u {
         atomicStore(&group_checked, 0u);

@@ -4,7 +4,7 @@ var<immediate> frame: u32; // modulo 2048
 
 @group(0) @binding(0) var color: texture_storage_2d<rgba16float, write>;
 
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(16, 16)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     if any(id.xy >= textureDimensions(color)) {
         return;

@@ -26,7 +26,7 @@ fn srgb_byte(light: f32) -> u32 {
     return (entry & 255u) + select(0u, 1u, half % 8u >= (entry >> 8u));
 }
 
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(16, 16)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     let extent = textureDimensions(screen);
     if any(id.xy >= extent) {
