@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::cuda::{CudaDevice, Driver, Nvrtc};
+use crate::cuda::{CudaDevice, Driver, Nvrtc, find_cufft};
 use crate::interop::{VisibleDevices, uuid_text};
 use crate::present::find_display;
 use crate::vulkan::{DeviceRequest, Instance, InstanceRequest, PhysicalDevice};
@@ -22,6 +22,7 @@ struct Report {
     cuda_driver: Finding,
     cuda_devices: Vec<CudaEntry>,
     nvrtc: Finding,
+    cufft: Finding,
     display: Finding,
     chosen: Option<Chosen>,
     advice: Vec<String>,
@@ -169,6 +170,19 @@ fn examine(gpu: Option<&str>) -> Report {
     if !nvrtc.present {
         advice.push("kernels cannot be compiled while running, which the shipped ones do not need: install the CUDA toolkit's NVRTC, or run scripts/compile-kernels in the checkout".into());
     }
+    let cufft = match find_cufft() {
+        Ok(()) => Finding {
+            present: true,
+            detail: "for effects that compute by Fourier transforms".into(),
+        },
+        Err(error) => {
+            advice.push(format!("fft_bloom {error}"));
+            Finding {
+                present: false,
+                detail: "libcufft is not installed".into(),
+            }
+        }
+    };
     Report {
         handover: env!("CARGO_PKG_VERSION"),
         vulkan_loader,
@@ -177,6 +191,7 @@ fn examine(gpu: Option<&str>) -> Report {
         cuda_driver,
         cuda_devices: visible.cuda.iter().map(CudaEntry::from).collect(),
         nvrtc,
+        cufft,
         display,
         chosen,
         advice,
@@ -360,6 +375,7 @@ impl Report {
             line(&format!("  device {ordinal}"), *timeline_interop, &detail);
         }
         line("NVRTC", self.nvrtc.present, &self.nvrtc.detail);
+        line("cuFFT", self.cufft.present, &self.cufft.detail);
         line("display", self.display.present, &self.display.detail);
         match &self.chosen {
             Some(Chosen {

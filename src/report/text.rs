@@ -1,7 +1,7 @@
 //! A report as plain text.
 
 use crate::report::comparison::{Comparison, Estimate};
-use crate::report::recording::Recording;
+use crate::report::recording::{Recording, StageTimes};
 use crate::timing::table::{Line, aligned, effect_title, table_of};
 
 /// One capture: its name, facts and notes, then the table printed at the end of its run.
@@ -13,9 +13,12 @@ pub fn capture(recording: &Recording) -> String {
     for note in &recording.notes {
         text += &format!("note: {note}\n");
     }
+    // As the summary of a run: effects that never ran have no line.
+    let is_shown = |stage: &&StageTimes| !stage.is_effect || !stage.measured_ms().is_empty();
     let lines: Vec<Line> = recording
         .stages
         .iter()
+        .filter(is_shown)
         .map(|stage| Line {
             title: if stage.is_effect {
                 effect_title(&stage.title)

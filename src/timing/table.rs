@@ -87,14 +87,16 @@ pub fn summary_table(history: &History) -> String {
             times_ms: history.stage_ms(index),
         });
         if index == CHAIN {
-            lines.extend(history.effects().iter().enumerate().map(|(index, effect)| Line {
+            let effects = history.effects().iter().enumerate().map(|(index, effect)| Line {
                 title: effect_title(effect),
                 times_ms: history.effect_ms(index),
-            }));
-            lines.extend(history.fused().iter().enumerate().map(|(index, label)| Line {
+            });
+            let fused = history.fused().iter().enumerate().map(|(index, label)| Line {
                 title: effect_title(label),
                 times_ms: history.fused_ms(index),
-            }));
+            });
+            // Most effects are off.
+            lines.extend(effects.chain(fused).filter(|line| !line.times_ms.is_empty()));
         }
     }
     let kept = history.frames_kept() as u64;
