@@ -10,17 +10,23 @@ use std::{env, fs};
 /// What makes the PTX anew; every message ends with it.
 const REFRESH: &str = "run scripts/compile-kernels";
 
-/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `SCREEN_SOURCES`, `FUSED`, `HEADER_TEXT`, `OPTIONS`, `LAYOUT_PTX` and
-/// what the header says of pointwise kernels.
+/// Writes `kernels.rs` into the build's output folder: `SOURCES`, `SCREEN_SOURCES`, `FUSED`, `HEADERS`, `OPTIONS`, `LAYOUT_PTX` and
+/// what a header says of pointwise kernels.
 pub fn embed() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build/kernels.rs");
     println!("cargo::rerun-if-changed=kernels");
     let manifest = env::var("CARGO_MANIFEST_DIR").map_err(|error| format!("CARGO_MANIFEST_DIR: {error}"))?;
     let out = env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
     let folder = Path::new(&manifest).join("kernels");
-    let header_path = folder.join("handover.cuh");
+    let header_paths = with_extension(&folder, "cuh")?;
     let options_path = folder.join("options.txt");
-    let header = read(&header_path)?;
+    let mut header: Vec<u8> = Vec::new();
+    for path in &header_paths {
+        if !header.is_empty() {
+            header.push(0);
+        }
+        header.extend(read(path)?);
+    }
     let options = read(&options_path)?;
 
     let mut generated = String::new();
@@ -65,11 +71,11 @@ pub fn embed() -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     }
     let layout = folder.join("layout.ptx");
-    check(&layout, &header_path, &[&everything, &header, &options])?;
+    check(&layout, &folder.join("handover.cuh"), &[&everything, &header, &options])?;
     let number = |name: &str| constant(&String::from_utf8_lossy(&header), &format!("pointwise_{name}"));
     writeln!(
         generated,
-        "];\n/// Texels that a thread of a pointwise kernel makes, as `handover.cuh` says.\n\
+        "];\n/// Texels that a thread of a pointwise kernel makes, as `handover_pointwise.cuh` says.\n\
          pub const POINTWISE_TEXELS: [u32; 2] = [{}, {}];\n\
          /// Threads of a block of a pointwise kernel, where its description gives no others.\n\
          pub const POINTWISE_BLOCK: [u32; 2] = [{}, {}];",
@@ -79,11 +85,17 @@ pub fn embed() -> Result<(), String> {
         number("block_height")?
     )
     .map_err(|error| error.to_string())?;
+    generated += "/// The headers that kernels may include, `handover.cuh` first: names and texts. A run-time compiler is given them under these\n\
+                  /// names.\npub const HEADERS: &[(&str, &str)] = &[\n";
+    for path in &header_paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let path = path.display().to_string();
+        writeln!(generated, "    ({name:?}, include_str!({path:?})),").map_err(|error| error.to_string())?;
+    }
     writeln!(
         generated,
-        "const HEADER_TEXT: &str = include_str!({:?});\nconst OPTIONS: &str = include_str!({:?});\n\
+        "];\nconst OPTIONS: &str = include_str!({:?});\n\
          #[cfg(test)]\nconst LAYOUT_PTX: &str = include_str!({:?});",
-        header_path.display().to_string(),
         options_path.display().to_string(),
         layout.display().to_string()
     )
@@ -94,10 +106,14 @@ pub fn embed() -> Result<(), String> {
 
 /// The `.cu` files, by name.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    with_extension(folder, "cu")
+}
+
+fn with_extension(folder: &Path, wanted: &str) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("list {}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cu"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == wanted))
         .collect();
     paths.sort();
     Ok(paths)
@@ -109,7 +125,7 @@ fn included(folder: &Path, source: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let names = text
         .lines()
         .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
-    let members = names.filter(|name| *name != "handover.cuh");
+    let members = names.filter(|name| name.ends_with(".cu"));
     members.map(|name| read(&folder.join(name))).collect()
 }
 
@@ -122,7 +138,7 @@ fn constant(header: &str, name: &str) -> Result<u32, String> {
     let number = number
         .and_then(|number| number.parse().ok())
         .filter(|number| *number > 0);
-    number.ok_or_else(|| format!("kernels/handover.cuh: expected a line `{start}N;` with N above 0"))
+    number.ok_or_else(|| format!("kernels/handover_pointwise.cuh: expected a line `{start}N;` with N above 0"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -151,7 +167,7 @@ fn check(ptx: &Path, source: &Path, parts: &[&[u8]]) -> Result<(), String> {
     })?;
     if text.lines().next() != Some(wanted.as_str()) {
         return Err(format!(
-            "{} is older than {}, handover.cuh or options.txt: {REFRESH}",
+            "{} is older than {}, a header or options.txt: {REFRESH}",
             ptx.display(),
             source.display()
         ));

@@ -107,6 +107,7 @@ texels = [1, 4]
 block = [96, 2]
 ---*/
 #include "handover.cuh"
+#include "handover_wavelet.cuh"
 
 struct AtrousParameters {
     float sigma_color;
@@ -114,11 +115,7 @@ struct AtrousParameters {
     float sigma_depth;
 };
 
-// The light that arrives: the pattern of a surface is no noise. Black surfaces count as dark ones.
-constexpr float darkest_albedo = 0.01f;
-// Texels of a column that a thread filters: their taps are the same but for the ends.
-constexpr int column = 4;
-
+// The light that arrives: the pattern of a surface is no noise.
 extern "C" __global__ void atrous_demodulate(const __grid_constant__ Pass pass,
                                              const __grid_constant__ AtrousParameters parameters) {
     int2 at = thread_texel();
@@ -134,46 +131,10 @@ extern "C" __global__ void atrous_demodulate(const __grid_constant__ Pass pass,
                                                         normal.x | unsigned(normal.y) << 16, normal.z, 0u);
 }
 
-// Where a texel is: its depth in m, and its normal.
-struct Place {
-    float depth;
-    float3 normal;
-};
-
-HANDOVER_INLINE Place unpacked(uint4 bits) {
-    float3 normal = make_float3(half_to_float((unsigned short)bits.y), half_to_float((unsigned short)(bits.y >> 16)),
-                                half_to_float((unsigned short)bits.z));
-    return {__uint_as_float(bits.x), normal};
-}
-
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
-// NaN.
-struct Rows {
-    unsigned begin[column + 4];
-    unsigned outside;
-};
-
-HANDOVER_INLINE Rows rows(const Pass& pass, int top, int step) {
-    Rows rows = {};
-    int height = int(pass.source.extent.y);
-#pragma unroll
-    for (int k = 0; k < column + 4; ++k) {
-        int y = top + (k - 2) * step;
-        rows.begin[k] = unsigned(min(max(y, 0), height - 1)) * pass.source.extent.x;
-        rows.outside |= (y >= 0 && y < height ? 0u : 1u) << k;
-    }
-    return rows;
-}
-
 // A weight is e^-unlike times the spline, 2^(128 (1 + spline / 128 - unlike / (128 ln 2)) - 128): the sum in brackets
 // is limited to [0, 1], where NaN is 0, so that what is like no number has the weight 2^-128, which is 0.
 constexpr float scale = 128.0f;
 constexpr float natural = 88.7228391f;  // 128 ln 2
-
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
-// square.
-HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
-constexpr float middle_spline = 9.0f / 64.0f;
 
 HANDOVER_INLINE float distance2(float3 a, float3 b) {
     float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
@@ -199,7 +160,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
     float sigma_color = parameters.sigma_color / float(step);
     float per_color = 1.0f / (natural * sigma_color * sigma_color);
     float per_normal = 1.0f / (natural * parameters.sigma_normal * parameters.sigma_normal);
-    Rows taps = rows(pass, top, step);
+    Rows<column + 4> taps = rows<column + 4>(pass, top - 2 * step, step);
 #pragma unroll
     for (int k = 0; k < column; ++k) {
         float4 color = colors[taps.begin[k + 2] + x];
@@ -254,20 +215,6 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
     }
 }
 
-// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
-// has one for each eight rows, are done by the first ones.
-constexpr int block_rows = 2 * column;
-
-HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
-    return (int(pass.source.extent.y) + block_rows * step - 1) / (block_rows * step) * step;
-}
-
-// The first of a thread's texels in a block.
-HANDOVER_INLINE int top_of(const Pass& pass, int block) {
-    int step = 1 << pass.index;
-    return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
-}
-
 extern "C" __global__ void __launch_bounds__(192, 2)
     atrous_filter(const __grid_constant__ Pass pass, const __grid_constant__ AtrousParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
@@ -286,17 +233,6 @@ extern "C" __global__ void __launch_bounds__(192, 2)
                 make_float4(out[k].sum.x, out[k].sum.y, out[k].sum.z, 0.0f);
         }
     }
-}
-
-// What the light becomes on the surface.
-HANDOVER_INLINE void show(const Pass& pass, int2 at, float3 light) {
-    if (!covers(pass.destination, at)) return;
-    uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
-    store(pass.destination, at,
-          make_float4(light.x * fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo),
-                      light.y * fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
-                      light.z * fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo),
-                      load(pass.source, at.x, at.y).w));
 }
 
 // The last level.

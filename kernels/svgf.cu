@@ -127,6 +127,8 @@ texels = [1, 4]
 block = [96, 2]
 ---*/
 #include "handover.cuh"
+#include "handover_wavelet.cuh"
+#include "handover_surfaces.cuh"
 
 struct SvgfParameters {
     float alpha;
@@ -135,149 +137,10 @@ struct SvgfParameters {
     float sigma_depth;
 };
 
-// A picture between passes: colour, and in w its variance, which stands in a plane of its own as well.
-struct Picture {
-    float4* colors;
-    float* variances;
-};
-
-// What is remembered of each texel: its surface, and the mean of its luminance, of its square, and of how many frames.
-struct Surfaces {
-    uint4* places;  // depth in m; the normal as three halves; depth's slope along x and y, of each the upper 24 bits
-    float2* means;
-    float* frames;
-};
-
-// Where a texel is, as the filters see it.
-struct Place {
-    float depth;
-    float3 normal;
-};
-
-// Black surfaces count as dark ones.
-constexpr float darkest_albedo = 0.01f;
-// A surface is found again if its depth is off by no more than this share and two slopes, its normal by no more than 26
-// degrees: the square of the chord.
-constexpr float depth_share = 0.05f;
-constexpr float normal_chord2 = 0.2f;
-// Bilinear taps with less weight than this are not enough.
-constexpr float least_weight = 0.01f;
 // Means of more frames than this are still means of so many.
 constexpr float longest_history = 256.0f;
 // Fewer frames than this do not show their variance (section 4.2).
 constexpr float short_history = 4.0f;
-// Texels of a column that a thread filters: their taps are the same but for the ends.
-constexpr int column = 4;
-
-HANDOVER_INLINE size_t texels_of(const Pass& pass) { return size_t(pass.source.extent.x) * pass.source.extent.y; }
-
-HANDOVER_INLINE Picture picture(const Pass& pass, const Buffer& buffer) {
-    float4* colors = elements<float4>(buffer);
-    return {colors, reinterpret_cast<float*>(colors + texels_of(pass))};
-}
-
-HANDOVER_INLINE Surfaces surfaces(const Pass& pass, const Buffer& buffer) {
-    uint4* places = elements<uint4>(buffer);
-    float2* means = reinterpret_cast<float2*>(places + texels_of(pass));
-    return {places, means, reinterpret_cast<float*>(means + texels_of(pass))};
-}
-
-HANDOVER_INLINE uint4 packed(float depth, ushort4 normal, float2 slopes) {
-    unsigned across = __float_as_uint(slopes.x) >> 8, along = __float_as_uint(slopes.y) >> 8;
-    return make_uint4(__float_as_uint(depth), normal.x | unsigned(normal.y) << 16, normal.z | across << 16,
-                      across >> 16 | along << 8);
-}
-
-HANDOVER_INLINE Place unpacked(uint4 bits) {
-    float3 normal = make_float3(half_to_float((unsigned short)bits.y), half_to_float((unsigned short)(bits.y >> 16)),
-                                half_to_float((unsigned short)bits.z));
-    return {__uint_as_float(bits.x), normal};
-}
-
-HANDOVER_INLINE float2 unpacked_slopes(uint4 bits) {
-    return make_float2(__uint_as_float(bits.w << 24 | bits.z >> 16 << 8), __uint_as_float(bits.w & 0xffffff00u));
-}
-
-HANDOVER_INLINE float4 reflectance(const Pass& pass, int2 at) {
-    float4 albedo = load_albedo(pass, at.x, at.y);
-    return make_float4(fmaxf(albedo.x, darkest_albedo), fmaxf(albedo.y, darkest_albedo),
-                       fmaxf(albedo.z, darkest_albedo), 1.0f);
-}
-
-HANDOVER_INLINE bool is_inside(const Image& image, int x, int y) {
-    return x >= 0 && y >= 0 && x < int(image.extent.x) && y < int(image.extent.y);
-}
-
-HANDOVER_INLINE size_t place(const Image& image, int x, int y) { return size_t(y) * image.extent.x + x; }
-
-// How much depth changes from texel to texel: the lesser of both sides, so that an outline has the slope
-// of its surface.
-HANDOVER_INLINE float2 slope(const Pass& pass, int2 at, float depth) {
-    float left = fabsf(load_depth(pass, at.x - 1, at.y) - depth);
-    float right = fabsf(load_depth(pass, at.x + 1, at.y) - depth);
-    float above = fabsf(load_depth(pass, at.x, at.y - 1) - depth);
-    float below = fabsf(load_depth(pass, at.x, at.y + 1) - depth);
-    // Beyond the edge there is no other texel.
-    if (at.x == 0) left = right;
-    if (at.x + 1 == int(pass.depth.extent.x)) right = left;
-    if (at.y == 0) above = below;
-    if (at.y + 1 == int(pass.depth.extent.y)) below = above;
-    return make_float2(fminf(left, right), fminf(above, below));
-}
-
-// A weighted sum over texels of the previous frame.
-struct History {
-    float4 color;
-    float mean, square, frames;
-    float weight;
-};
-
-// Adds a texel of the previous frame if it shows the same surface.
-HANDOVER_INLINE void add(History& history, const Pass& pass, int x, int y, float weight, const Place& here,
-                         float reach) {
-    int2 at = inside(pass.source, x, y);
-    size_t there = place(pass.source, at.x, at.y);
-    Surfaces previous = surfaces(pass, pass.buffers[3]);
-    Place surface = unpacked(previous.places[there]);
-    float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
-          dz = surface.normal.z - here.normal.z;
-    bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2;
-    if (!same || !is_inside(pass.source, x, y)) return;
-    float2 means = previous.means[there];
-    history.color = history.color + picture(pass, pass.buffers[2]).colors[there] * weight;
-    history.mean += means.x * weight;
-    history.square += means.y * weight;
-    history.frames += previous.frames[there] * weight;
-    history.weight += weight;
-}
-
-// The history of a texel (section 4.1); its weight is 0 where there is none.
-HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here, float2 slopes) {
-    const History none = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), 0.0f, 0.0f, 0.0f, 0.0f};
-    if (pass.kept_frames == 0) return none;
-    float2 motion = load_motion(pass, at.x, at.y);
-    float x = float(at.x) + motion.x, y = float(at.y) + motion.y;
-    // NaN is nowhere.
-    float width = float(pass.source.extent.x), height = float(pass.source.extent.y);
-    if (!(x >= -1.0f && x <= width && y >= -1.0f && y <= height)) return none;
-    float reach = depth_share * here.depth + 2.0f * (slopes.x + slopes.y);
-    int left = int(floorf(x)), top = int(floorf(y));
-    float across = x - floorf(x), down = y - floorf(y);
-    History history = none;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        float weight = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
-        add(history, pass, left + k % 2, top + k / 2, weight, here, reach);
-    }
-    if (history.weight >= least_weight) return history;
-    // Thin things are found around the place, if anywhere.
-    history = none;
-    left = int(floorf(x + 0.5f)) - 1;
-    top = int(floorf(y + 0.5f)) - 1;
-#pragma unroll
-    for (int k = 0; k < 9; ++k) add(history, pass, left + k % 3, top + k / 3, 1.0f, here, reach);
-    return history;
-}
 
 extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
                                            const __grid_constant__ SvgfParameters parameters) {
@@ -310,63 +173,6 @@ extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
     Picture out = picture(pass, pass.buffers[0]);
     out.colors[here] = make_float4(color.x, color.y, color.z, variance);
     out.variances[here] = variance;
-}
-
-// Weights are powers of two: e^-unlike 2^spline cosine^128 = 2^(128 (1 + spline / 128 - unlike / (128 ln 2) +
-// log2(cosine / 2))), so that one exponential and one logarithm make each. The sum before the logarithm is limited to
-// [0, 1], where NaN is 0: what is like no number has the weight 2^-128, which is 0.
-constexpr float sharpness = 128.0f;
-constexpr float natural = 88.7228391f;  // 128 ln 2
-
-// The texel that taps are compared with.
-struct Center {
-    float depth;
-    float3 half_normal;
-    float across, along;  // how depth is expected to change with a texel along x and along y, times 128 ln 2
-};
-
-HANDOVER_INLINE Center center(uint4 bits, float sigma_depth) {
-    Place here = unpacked(bits);
-    float2 slopes = unpacked_slopes(bits);
-    float3 normal = here.normal;
-    float scale = natural * sigma_depth;
-    return {here.depth, make_float3(0.5f * normal.x, 0.5f * normal.y, 0.5f * normal.z), scale * slopes.x,
-            scale * slopes.y};
-}
-
-// How depth is expected to change so many texels along x, times 128 ln 2. A thousandth of it is no edge.
-HANDOVER_INLINE float change(const Center& here, float texels) {
-    return fmaf(here.depth, 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
-}
-
-// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `unlike` is what its light adds.
-HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float spline, float per_depth, float unlike) {
-    float away = (tap.depth - here.depth) * per_depth;
-    float like = saturate((spline - fabsf(away)) - unlike);
-    float cosine = saturate(fmaf(tap.normal.z, here.half_normal.z,
-                                 fmaf(tap.normal.y, here.half_normal.y, tap.normal.x * here.half_normal.x)));
-    return approximate_exp2(sharpness * (like + approximate_log2(cosine)));
-}
-
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
-// NaN.
-template <int count>
-struct Rows {
-    unsigned begin[count];
-    unsigned outside;
-};
-
-template <int count>
-HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
-    Rows<count> rows = {};
-    int height = int(pass.source.extent.y);
-#pragma unroll
-    for (int k = 0; k < count; ++k) {
-        int y = top + k * step;
-        rows.begin[k] = unsigned(min(max(y, 0), height - 1)) * pass.source.extent.x;
-        rows.outside |= (y >= 0 && y < height ? 0u : 1u) << k;
-    }
-    return rows;
 }
 
 // Where the history is short, the variance is that of the neighbourhood (section 4.2).
@@ -460,11 +266,6 @@ HANDOVER_INLINE float deviation(const Pass& pass, const float* variances, int x,
     return approximate_root(variance);
 }
 
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
-// square.
-HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
-constexpr float middle_spline = 9.0f / 64.0f;
-
 // One level of the wavelet, `index` from 0 (section 4.3), of the texels of a column that stand 2^index apart.
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
                             const Buffer& surfaces_buffer) {
@@ -533,20 +334,6 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
     }
 }
 
-// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
-// has one for each eight rows, are done by the first ones.
-constexpr int block_rows = 2 * column;
-
-HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
-    return (int(pass.source.extent.y) + block_rows * step - 1) / (block_rows * step) * step;
-}
-
-// The first of a thread's texels in a block.
-HANDOVER_INLINE int top_of(const Pass& pass, int block) {
-    int step = 1 << pass.index;
-    return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
-}
-
 extern "C" __global__ void __launch_bounds__(192, 2) svgf_filter(const __grid_constant__ Pass pass,
                                        const __grid_constant__ SvgfParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
@@ -567,17 +354,6 @@ extern "C" __global__ void __launch_bounds__(192, 2) svgf_filter(const __grid_co
     }
 }
 
-// What the light becomes on the surface.
-HANDOVER_INLINE void show(const Pass& pass, int2 at, float4 light) {
-    if (!covers(pass.destination, at)) return;
-    uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
-    store(pass.destination, at,
-          make_float4(light.x * fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo),
-                      light.y * fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
-                      light.z * fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo),
-                      load(pass.source, at.x, at.y).w));
-}
-
 // The last level.
 extern "C" __global__ void __launch_bounds__(192, 2) svgf_finish(const __grid_constant__ Pass pass,
                                        const __grid_constant__ SvgfParameters parameters) {
@@ -589,6 +365,6 @@ extern "C" __global__ void __launch_bounds__(192, 2) svgf_finish(const __grid_co
         Filtered out[column];
         filter(out, pass, parameters, x, top, pass.buffers[1]);
 #pragma unroll
-        for (int k = 0; k < column; ++k) show(pass, make_int2(x, top + (k << pass.index)), out[k].color);
+        for (int k = 0; k < column; ++k) show(pass, make_int2(x, top + (k << pass.index)), make_float3(out[k].color.x, out[k].color.y, out[k].color.z));
     }
 }

@@ -67,9 +67,6 @@ struct Fused {
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
-/// The text of `handover.cuh`, the only file a kernel may include; a run-time compiler is given it under that name.
-pub const HEADER: &str = HEADER_TEXT;
-
 /// The options every kernel is compiled with, apart from the architecture.
 ///
 /// A run-time compiler adds `--gpu-architecture=sm_XY` of its device.

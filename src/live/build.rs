@@ -7,10 +7,7 @@ use std::sync::Arc;
 
 use super::checks::{Checked, entry_problem};
 use crate::cuda::{Binary as Compiled, CompileError, Diagnostic, Severity, Source, compile_for};
-use crate::kernels::{Binary, Effect, HEADER, compile_options, parse};
-
-/// The name that kernels include the header by.
-pub(super) const HEADER_NAME: &str = "handover.cuh";
+use crate::kernels::{Binary, Effect, HEADERS, compile_options, parse};
 
 /// A kernel file is text that somebody writes; anything larger is another file.
 const LARGEST_FILE: u64 = 4 << 20;
@@ -120,7 +117,7 @@ pub fn build(path: &Path, text: &str, capability: (i32, i32)) -> Result<Built, P
     let source = Source {
         name: &file,
         text: &checked.code,
-        headers: &[(HEADER_NAME, HEADER)],
+        headers: HEADERS,
         include_folders: &folder,
         options: &options,
     };

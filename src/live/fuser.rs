@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::build::{HEADER_NAME, binary_of};
+use super::build::binary_of;
 use super::includes::whole;
 use super::thread::Target;
 use crate::cuda::{CompileError, Source, compile_for};
-use crate::kernels::{Effect, EffectId, FusedSource, HEADER, Member, compile_options};
+use crate::kernels::{Effect, EffectId, FusedSource, HEADERS, Member, compile_options};
 
 /// How long the end of the program waits for a kernel that is being made.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -45,13 +45,12 @@ pub fn fuse(members: &[Member], capability: (i32, i32)) -> Result<Effect, Compil
     }
     let before = Vec::from_iter(outside).join("\n");
     let options: Vec<&str> = compile_options().collect();
-    let own = [(HEADER_NAME, HEADER)];
     let headers = headers.iter().map(|(name, code)| (name.as_str(), code.as_str()));
     let compiled = compile_for(
         &Source {
             name: &format!("{}.cu", source.label),
             text: &format!("{before}\n{}", source.code),
-            headers: &own.into_iter().chain(headers).collect::<Vec<_>>(),
+            headers: &HEADERS.iter().copied().chain(headers).collect::<Vec<_>>(),
             include_folders: &[],
             options: &options,
         },

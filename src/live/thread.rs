@@ -12,7 +12,7 @@ use super::build::{Problem, build, read};
 use super::files::{Files, KernelFile};
 use super::watch::Watcher;
 use crate::cuda::Diagnostic;
-use crate::kernels::{Effect, catalogue};
+use crate::kernels::{Effect, HEADERS, catalogue};
 use crate::process::KernelLoader;
 
 /// How long the thread takes at most to see that it is no longer wanted.
@@ -153,10 +153,10 @@ impl Workshop {
         let Some(name) = key.file_name().and_then(|name| name.to_str()) else {
             return;
         };
-        if name == "handover.cuh" {
-            self.give(Event::Said(
-                "handover.cuh is built into the program: cargo run takes the change in".into(),
-            ));
+        if HEADERS.iter().any(|(header, _)| *header == name) {
+            self.give(Event::Said(format!(
+                "{name} is built into the program: cargo run takes the change in"
+            )));
             return;
         }
         let quoted = format!("\"{name}\"");

@@ -3,7 +3,7 @@
 use half::f16;
 use handover::kernels::reference::FrameParameters;
 use handover::kernels::{
-    BufferId, Effect, FrameExtents, Guide, HEADER, ImageId, KeptId, Plan, State, TestGuides, Transform,
+    BufferId, Effect, FrameExtents, Guide, HEADERS, ImageId, KeptId, Plan, State, TestGuides, Transform,
 };
 use rayon::prelude::*;
 use std::ffi::OsStr;
@@ -50,13 +50,15 @@ const UNITS_A_CHUNK: usize = 12;
 
 impl Program {
     pub fn compile(units: &[Unit]) -> Self {
-        Self::compile_with(HEADER, units)
+        Self::compile_with(|text| text.to_owned(), units)
     }
 
-    /// With this text as `handover.cuh`.
-    pub fn compile_with(header: &str, units: &[Unit]) -> Self {
+    /// With headers that are changed so.
+    pub fn compile_with(change: impl Fn(&str) -> String, units: &[Unit]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::write(folder.path().join("handover.cuh"), header).expect("writes the header");
+        for (name, text) in HEADERS {
+            fs::write(folder.path().join(name), change(text)).expect("writes a header");
+        }
         let mut first_kernel = Vec::new();
         let mut table = String::new();
         let mut names = Vec::new();

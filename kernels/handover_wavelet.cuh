@@ -1,0 +1,70 @@
+// What the wavelets that stop at edges share: surfaces, taps of a column, and which texels a thread has. For kernels that include
+// handover.cuh before.
+
+// Black surfaces count as dark ones.
+constexpr float darkest_albedo = 0.01f;
+// Texels of a column that a thread filters: their taps are the same but for the ends.
+constexpr int column = 4;
+
+// Where a texel is, as the filters see it: its depth in m, and its normal.
+struct Place {
+    float depth;
+    float3 normal;
+};
+
+HANDOVER_INLINE Place unpacked(uint4 bits) {
+    float3 normal = make_float3(half_to_float((unsigned short)bits.y), half_to_float((unsigned short)(bits.y >> 16)),
+                                half_to_float((unsigned short)bits.z));
+    return {__uint_as_float(bits.x), normal};
+}
+
+// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
+// NaN.
+template <int count>
+struct Rows {
+    unsigned begin[count];
+    unsigned outside;
+};
+
+template <int count>
+HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
+    Rows<count> rows = {};
+    int height = int(pass.source.extent.y);
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        int y = top + k * step;
+        rows.begin[k] = unsigned(min(max(y, 0), height - 1)) * pass.source.extent.x;
+        rows.outside |= (y >= 0 && y < height ? 0u : 1u) << k;
+    }
+    return rows;
+}
+
+// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
+// square.
+HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
+constexpr float middle_spline = 9.0f / 64.0f;
+
+// A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
+// has one for each eight rows, are done by the first ones.
+constexpr int block_rows = 2 * column;
+
+HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
+    return (int(pass.source.extent.y) + block_rows * step - 1) / (block_rows * step) * step;
+}
+
+// The first of a thread's texels in a block.
+HANDOVER_INLINE int top_of(const Pass& pass, int block) {
+    int step = 1 << pass.index;
+    return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
+}
+
+// What the light becomes on the surface.
+HANDOVER_INLINE void show(const Pass& pass, int2 at, float3 light) {
+    if (!covers(pass.destination, at)) return;
+    uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
+    store(pass.destination, at,
+          make_float4(light.x * fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo),
+                      light.y * fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
+                      light.z * fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo),
+                      load(pass.source, at.x, at.y).w));
+}
