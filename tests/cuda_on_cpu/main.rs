@@ -10,8 +10,8 @@ mod screen;
 use half::f16;
 use handover::kernels::reference::{FrameParameters, HostImages, HostScratch, MappedImage, run};
 use handover::kernels::{
-    BrokenPixels, Chain, Comparison, Effect, FrameExtents, Parameter, ParameterType, PassDescription, Plan, Table,
-    TestGuides, catalogue, compare, random_image,
+    BrokenPixels, Chain, Comparison, Effect, FrameExtents, HEADERS, Parameter, ParameterType, PassDescription, Plan,
+    Table, TestGuides, catalogue, compare, random_image,
 };
 use harness::{Frame, Job, Program, Unit};
 use mutations::MUTATIONS;
@@ -209,10 +209,11 @@ fn a_broken_kernel_is_found_out() {
     let mut labels = Vec::new();
     for (name, from, to) in MUTATIONS {
         let effect = catalogue().by_name(name).expect("an effect");
-        assert!(effect.code.contains(from), "{name}.cu has no {from:?}");
+        let code = with_headers(&effect.code);
+        assert!(code.contains(from), "{name}.cu has no {from:?}");
         units.push(Unit {
             effect,
-            code: effect.code.replace(from, to),
+            code: code.replace(from, to),
             included: Vec::new(),
         });
         labels.push(format!("{name}: {to}"));
@@ -247,6 +248,14 @@ fn a_broken_kernel_is_found_out() {
         }
     }
     assert!(unnoticed.is_empty(), "not noticed: {unnoticed:#?}");
+}
+
+/// The code with what it shares with a few others in it: a fault may be there as well.
+fn with_headers(code: &str) -> String {
+    let shared = HEADERS.iter().filter(|(name, _)| *name != "handover.cuh");
+    shared.fold(code.to_owned(), |code, (name, text)| {
+        code.replace(&format!("#include \"{name}\""), text)
+    })
 }
 
 /// Rows or columns, of which the last is left out: whether a texel is before it, and whether a write of bytes is.
