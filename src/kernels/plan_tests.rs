@@ -102,7 +102,12 @@ fn neighbours_are_one_launch_with_all_that_is_theirs() {
     let extents = FrameExtents::same([1, 7]);
     let threads = [1, 7u32.div_ceil(POINTWISE_TEXELS[1])];
     assert_eq!(fused.threads_of(run, extents), threads);
-    assert_eq!(fused.threads_of(&fused.launches[4], extents), [1, 7]);
+    let blur = &fused.launches[4];
+    let [across, down] = blur.description().texels;
+    assert_eq!(
+        fused.threads_of(blur, extents),
+        [1u32.div_ceil(across), 7u32.div_ceil(down)]
+    );
 }
 
 #[test]
