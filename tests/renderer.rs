@@ -16,8 +16,8 @@ use handover::timing::{ClockProof, Instrument};
 
 /// Longer than any test may take: whoever waits for it has waited for a frame that cannot come.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
-/// What a failure may take to come out, on a busy machine.
-const PROMPT: Duration = Duration::from_secs(10);
+/// What a failure may take to come out, on a busy machine, and with a validation layer that blocks itself for ten seconds.
+const PROMPT: Duration = Duration::from_secs(30);
 
 /// How the chain fails in the frame [`FAILS_IN`].
 #[derive(Clone, Copy, PartialEq)]
