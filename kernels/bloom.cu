@@ -311,15 +311,6 @@ HANDOVER_INLINE void up(float3 (&out)[4][4], const Image& source, int2 at) {
     }
 }
 
-// Writes the pair in a row that begins at `at`, or as much of it as is inside.
-HANDOVER_INLINE void store_pair_bits(const Image& image, int2 at, uint4 bits) {
-    if (at.x + 1 < int(image.extent.x)) {
-        surf2Dwrite(bits, image.surface, at.x * int(texel_size), at.y);
-    } else {
-        surf2Dwrite(make_uint2(bits.x, bits.y), image.surface, at.x * int(texel_size), at.y);
-    }
-}
-
 extern "C" __global__ void bloom_up(const __grid_constant__ Pass pass,
                                     const __grid_constant__ BloomParameters parameters) {
     int2 at = thread_texel();
@@ -337,24 +328,11 @@ extern "C" __global__ void bloom_up(const __grid_constant__ Pass pass,
             float3 none = make_float3(0.0f, 0.0f, 0.0f);
             float3 even = accumulate(accumulate(none, narrow.even, narrow_weight), wide[y][x], wide_weight);
             float3 odd = accumulate(accumulate(none, narrow.odd, narrow_weight), wide[y][x + 1], wide_weight);
-            store_pair_bits(pass.destination, place,
+            store_two(pass.destination, place,
                             make_uint4(joined(float_to_half(even.x), float_to_half(even.y)), float_to_half(even.z),
                                        joined(float_to_half(odd.x), float_to_half(odd.y)), float_to_half(odd.z)));
         }
     }
-}
-
-// Halves as light: of a word in which one is below 0, infinite or no number, each by itself.
-HANDOVER_INLINE unsigned light_bits(unsigned word) {
-    return joined(float_to_half(light(half_to_float(lower(word)))), float_to_half(light(half_to_float(upper(word)))));
-}
-
-HANDOVER_INLINE uint4 light_bits(uint4 words) {
-    // Adding 0x0400 carries into the sign of what is infinite or no number.
-    unsigned step = 0x04000400u, broken = words.x | words.y | words.z | words.w;
-    broken |= (words.x + step) | (words.y + step) | (words.z + step) | (words.w + step);
-    if ((broken & 0x80008000u) == 0u) return words;
-    return make_uint4(light_bits(words.x), light_bits(words.y), light_bits(words.z), light_bits(words.w));
 }
 
 // A colour with light added, and its alpha.
@@ -378,9 +356,9 @@ extern "C" __global__ void bloom_composite(const __grid_constant__ Pass pass,
         for (int x = 0; x < 4; x += 2) {
             int2 place = make_int2(4 * at.x + x, 4 * at.y + y);
             if (!covers(pass.destination, place)) continue;
-            uint4 color = light_bits(load_pair_bits(pass.second, place.x / 2, place.y));
+            uint4 color = light_of(load_pair_bits(pass.second, place.x / 2, place.y));
             uint2 even = lit(color.x, color.y, wide[y][x], weight), odd = lit(color.z, color.w, wide[y][x + 1], weight);
-            store_pair_bits(pass.destination, place, make_uint4(even.x, even.y, odd.x, odd.y));
+            store_two(pass.destination, place, make_uint4(even.x, even.y, odd.x, odd.y));
         }
     }
 }

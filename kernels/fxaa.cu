@@ -63,13 +63,6 @@ constexpr int tile_pairs = tile_width / 2;
 
 HANDOVER_INLINE float luma(float4 color) { return sqrtf(fminf(luminance(color), 1.0f)); }
 
-// A word's halves as light, where one is below 0, infinite or no number.
-HANDOVER_INLINE unsigned light_bits(unsigned word) {
-    unsigned short low = float_to_half(light(half_to_float((unsigned short)word)));
-    unsigned short high = float_to_half(light(half_to_float((unsigned short)(word >> 16))));
-    return low | unsigned(high) << 16;
-}
-
 // The light of two texels side by side, of which the first is in an even column, as bits; of those outside the nearest
 // inside.
 HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
@@ -83,11 +76,7 @@ HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
         uint2 second = surf2Dread<uint2>(image.surface, min(max(x + 1, 0), last) * int(texel_size), y);
         bits = make_uint4(first.x, first.y, second.x, second.y);
     }
-    // Adding 0x0400 carries into the sign of what is infinite or no number.
-    unsigned step = 0x04000400u, broken = bits.x | bits.y | bits.z | bits.w;
-    broken |= (bits.x + step) | (bits.y + step) | (bits.z + step) | (bits.w + step);
-    if ((broken & 0x80008000u) == 0u) return bits;
-    return make_uint4(light_bits(bits.x), light_bits(bits.y), light_bits(bits.z), light_bits(bits.w));
+    return light_of(bits);
 }
 
 HANDOVER_INLINE float luma(unsigned red_green, unsigned blue) {

@@ -96,21 +96,6 @@ HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
                       word_of(second.z, second.w));
 }
 
-HANDOVER_INLINE unsigned light_word(unsigned word) {
-    ushort2 halves = halves_of(word);
-    return word_of(float_to_half(light(half_to_float(halves.x))), float_to_half(light(half_to_float(halves.y))));
-}
-
-// The light of two texels. Few are broken: a sum says of a word's halves whether one is negative, infinite or no number.
-HANDOVER_INLINE uint4 light_pair(uint4 pair) {
-    constexpr unsigned above = 0x04000400u;
-    unsigned broken = pair.x | (pair.x + above) | pair.y | (pair.y + above) | pair.z | (pair.z + above) | pair.w |
-                      (pair.w + above);
-    if (broken & 0x80008000u)
-        pair = make_uint4(light_word(pair.x), light_word(pair.y), light_word(pair.z), light_word(pair.w));
-    return pair;
-}
-
 // Stores what of two texels is inside. A mean of light is light.
 template <bool inside_all>
 HANDOVER_INLINE void store_pair(const Image& image, int x, int y, float4 first, float4 second) {
@@ -149,7 +134,7 @@ HANDOVER_INLINE void blur_rows(const Pass& pass, const GaussianParameters& param
     uint4 above = load_pair<inside_all>(pass.source, x, top + at.g);
     uint4 below = load_pair<inside_all>(pass.source, x, top + at.g + 8);
     for (int step = 0; step <= last + 1; ++step) {
-        uint4 a = light_pair(above), b = light_pair(below);
+        uint4 a = light_of(above), b = light_of(below);
         if (step <= last) {
             x += stride;
             above = load_pair<inside_all>(pass.source, x, top + at.g);

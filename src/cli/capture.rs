@@ -94,14 +94,14 @@ fn create(
     let sheet = Sheet::of_this_process(PRESENT_RUNTIME, &effect_names(catalogue));
     let device = &machine.device;
     let queue = |family: u32| format!("{}, queue family {family}", device.physical.name);
-    let present_queue = renderer.present_queue();
-    let has_present_queue = present_queue.raw != device.scene_queue.raw;
+    let (scene_queue, present_queue) = (renderer.scene_queue(), renderer.present_queue());
+    let has_present_queue = present_queue.raw != scene_queue.raw;
     let trace = TraceInfo {
         application: sheet.application.clone(),
         process_id: sheet.process_id,
         thread_id: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(),
         present_runtime: sheet.present_runtime.clone(),
-        scene_queue: queue(device.scene_queue.family),
+        scene_queue: queue(scene_queue.family),
         present_queue: has_present_queue.then(|| queue(present_queue.family)),
         processor: renderer.processor().description(),
         clock: clock_text(renderer.processor().clock()),

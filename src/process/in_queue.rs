@@ -105,8 +105,12 @@ impl Slot {
     fn make_room(&mut self, device: &Arc<Device>, count: u32) -> Result<(), Error> {
         if self.stamps.as_ref().is_none_or(|stamps| stamps.count() < count) {
             // Twice as many as needed: a chain that grows by an effect at a time does not make a pool each time.
-            let pool = TimestampPool::asked(device, device.scene_queue, 2 * count, "timestamps of a chain")?;
-            self.stamps = pool;
+            // The frame is on one of the two: the fewest valid bits hold on both.
+            let queue = match device.present_queue.timestamp_valid_bits < device.scene_queue.timestamp_valid_bits {
+                true => device.present_queue,
+                false => device.scene_queue,
+            };
+            self.stamps = TimestampPool::asked(device, queue, 2 * count, "timestamps of a chain")?;
         } else if let Some(stamps) = &mut self.stamps {
             stamps.reset();
         }

@@ -281,6 +281,11 @@ impl Renderer {
         self.presenter.as_ref()
     }
 
+    /// The queue that draws.
+    pub fn scene_queue(&self) -> Queue {
+        self.scene_queue
+    }
+
     /// The queue that presents: the scene's under the serial schedule, or where there is no other; under `copy-back` the one that
     /// only transfers, where it can.
     pub fn present_queue(&self) -> Queue {
