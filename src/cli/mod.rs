@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod allocation_test;
 mod bench;
 mod capture;
 mod capture_facts;
