@@ -32,17 +32,17 @@ struct DitherBayerParameters {
     unsigned levels;
 };
 
-// The lowest three bits, the lowest as bit 4, the next as bit 2: byte by byte for 0 to 7.
-HANDOVER_INLINE unsigned spread(unsigned value) { return __byte_perm(0x14041000u, 0x15051101u, value & 7u); }
-
-// The rank, 0 to 63, of a texel among 8x8: the bits of x ^ y and y in turn, the lowest bits weighing most.
-HANDOVER_INLINE unsigned rank(int2 at) { return spread(unsigned(at.x ^ at.y)) << 1 | spread(unsigned(at.y)); }
+// The rank, 0 to 63, of a texel among 8x8, over 64, in [1, 2): the bits of x ^ y and y in turn, the lowest bits weighing most,
+// are the first after the point. Three bits, spread, are a byte of eight, which goes to bits 16 to 23; that of 0 is 0, and fills up.
+HANDOVER_INLINE float one_and_share(int2 at) {
+    unsigned high = __byte_perm(0x50104000u, 0x54144404u, (unsigned(at.x ^ at.y) & 7u) << 8);
+    unsigned low = __byte_perm(0x28082000u, 0x2a0a2202u, (unsigned(at.y) & 7u) << 8);
+    return __uint_as_float(0x3f800000u | high | low);
+}
 
 HANDOVER_INLINE float4 dithered_color(float4 color, int2 at, const Pass& pass,
                                       const DitherBayerParameters& parameters) {
-    // (rank + 1/2) / 64: the rank's 6 bits are the first after the point of 1.
-    float threshold = __uint_as_float(0x3f800000u | rank(at) << 17) - (1.0f - 0.5f / 64.0f);
-    return dithered(color, threshold, parameters.levels);
+    return dithered(color, one_and_share(at) - (1.0f - 0.5f / 64.0f), parameters.levels);
 }
 
 HANDOVER_POINTWISE(dither_bayer, dithered_color, DitherBayerParameters)

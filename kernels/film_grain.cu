@@ -70,9 +70,13 @@ HANDOVER_INLINE float mixed(float common, unsigned hash, float colour) {
 }
 
 HANDOVER_INLINE float4 grained(float4 color, int2 at, const Pass& pass, const FilmGrainParameters& parameters) {
-    // Places over the size: 2^31 over it, rounded up, is off by less than 8, which up to 2^28 changes no whole quotient.
-    unsigned inverse = 0x80000000u / parameters.size + 1u;
-    unsigned x = __umulhi(2u * unsigned(at.x), inverse), y = __umulhi(2u * unsigned(at.y), inverse);
+    unsigned x = unsigned(at.x), y = unsigned(at.y);
+    if (parameters.size > 1u) {
+        // 2^31 over the size, rounded up, is off by less than 8, which for places up to 2^28 changes no whole quotient.
+        unsigned inverse = 0x80000000u / parameters.size + 1u;
+        x = __umulhi(2u * x, inverse);
+        y = __umulhi(2u * y, inverse);
+    }
     // Of the frame number the low 32 bits count.
     unsigned red = pcg(x + pcg(y + pcg(unsigned(pass.frame))));
     unsigned green = pcg(red), blue = pcg(green);

@@ -15,45 +15,48 @@ HANDOVER_INLINE float encoded(float light) {
     return 1.055f * (sqrtf(root) * cube_root) - 0.055f;
 }
 
-// Levels 0 to `highest`, at most 255, of three channels up to 1: the level below or above, so that the share of thresholds that
-// lead to the one above is how far the value is from the one below. Decided by an approximation, but for values so near to a
-// whole number that it could be wrong. It and the definition are within 4.5e-7 and 3e-7 of the exact encoding, times
-// `highest`; one rounding of a sum below 256 and two of the definition's add 2.3e-5.
-struct Levels {
-    float red, green, blue;
+HANDOVER_INLINE float decided(float light, float threshold, float highest) {
+    return fminf(floorf(encoded(light) * highest + threshold), highest);
+}
+
+// A float of up to 2^22 in size to the nearest whole one.
+HANDOVER_INLINE float nearest_whole(float value) { return (value + 1.5f * whole_floats) - 1.5f * whole_floats; }
+
+// Light of the level below or above, of levels 0 to `highest`, at most 255: the share of thresholds that lead to the one above
+// is how far the value is from the one below. `light` is in [0, 1].
+struct Level {
+    float light, value, whole;
+
+    HANDOVER_INLINE Level(float color, float threshold, float highest)
+        : light(saturate(color)),
+          value(fmaf(srgb_encoded(light), highest, threshold - 0.5f)),
+          whole(nearest_whole(value)) {}
+
+    // How far from where the value is decided; 1/2 is there.
+    HANDOVER_INLINE float distance() const { return fabsf(value - whole); }
+
+    HANDOVER_INLINE void decide(float threshold, float highest) {
+        if (distance() > 0.49f) whole = decided(light, threshold, highest);
+    }
 };
 
-HANDOVER_INLINE float whole_below(float value) { return add_down(value, whole_floats) - whole_floats; }
-
-HANDOVER_INLINE bool in_doubt(float value, float whole, float highest) {
-    float sure = 0.5f - fmaf(8e-7f, highest, 4e-5f);
-    return fabsf(value - whole - 0.5f) > sure;
+// `step` is 1 / `highest`; see srgb_decoded.
+HANDOVER_INLINE float light_of_level(float whole, float highest, float step) {
+    float curved = approximate_exp2(2.4f * approximate_log2(fmaf(whole, step * (1.0f / 1.055f), 0.055f / 1.055f)));
+    return whole <= 0.04045f * highest ? whole * (step * (1.0f / 12.92f)) : curved;
 }
 
-HANDOVER_INLINE float decided(float light, float threshold, float highest) {
-    return floorf(encoded(light) * highest + threshold);
-}
-
-HANDOVER_INLINE Levels levels_of(float4 color, float threshold, float highest) {
-    float r = saturate(color.x), g = saturate(color.y), b = saturate(color.z);
-    float red = fmaf(srgb_encoded(r), highest, threshold);
-    float green = fmaf(srgb_encoded(g), highest, threshold);
-    float blue = fmaf(srgb_encoded(b), highest, threshold);
-    Levels levels = {whole_below(red), whole_below(green), whole_below(blue)};
-    bool doubts[3] = {in_doubt(red, levels.red, highest), in_doubt(green, levels.green, highest),
-                      in_doubt(blue, levels.blue, highest)};
-    if (doubts[0] || doubts[1] || doubts[2]) {
-        if (doubts[0]) levels.red = decided(r, threshold, highest);
-        if (doubts[1]) levels.green = decided(g, threshold, highest);
-        if (doubts[2]) levels.blue = decided(b, threshold, highest);
-    }
-    return levels;
-}
-
-// Light of the levels.
 HANDOVER_INLINE float4 dithered(float4 color, float threshold, unsigned count) {
     float highest = float(count - 1u), step = approximate_reciprocal(highest);
-    Levels levels = levels_of(color, threshold, highest);
-    return make_float4(srgb_decoded(fminf(levels.red, highest) * step), srgb_decoded(fminf(levels.green, highest) * step),
-                       srgb_decoded(fminf(levels.blue, highest) * step), color.w);
+    Level red(color.x, threshold, highest), green(color.y, threshold, highest), blue(color.z, threshold, highest);
+    // An approximation decides, but for values so near to where the level changes that it could be wrong. It and the definition
+    // are within 4.5e-7 and 3e-7 of the exact encoding, times `highest`; two roundings of sums below 256 on either side add 3.1e-5.
+    float sure = 0.5f - fmaf(8e-7f, highest, 4e-5f);
+    if (red.distance() > sure || green.distance() > sure || blue.distance() > sure) {
+        red.decide(threshold, highest);
+        green.decide(threshold, highest);
+        blue.decide(threshold, highest);
+    }
+    return make_float4(light_of_level(red.whole, highest, step), light_of_level(green.whole, highest, step),
+                       light_of_level(blue.whole, highest, step), color.w);
 }
