@@ -127,13 +127,6 @@ inline float add_down(float a, float b) {
     return sum > exact ? std::nextafter(sum, -INFINITY) : sum;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
-// Of eight bytes, the lowest first, those that the lower three bits of each hexadecimal digit name.
-inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
-    unsigned long long bytes = (unsigned long long)high << 32 | low;
-    unsigned picked = 0;
-    for (int byte = 0; byte < 4; ++byte) picked |= unsigned(bytes >> 8 * (selector >> 4 * byte & 7) & 255) << 8 * byte;
-    return picked;
-}
 inline float saturate(float x) { return x >= 0 ? x < 1 ? x : 1 : 0; }
 
 inline uint3 gridDim, blockIdx, blockDim, threadIdx;
