@@ -62,7 +62,7 @@ HANDOVER_INLINE float row(float x, float y, float z, float r, float g, float b) 
     return fmaf(z, b, fmaf(y, g, x * r));
 }
 
-HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
+HANDOVER_INLINE Light mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
     // Linear sRGB into the smaller gamut in which the curve is applied.
     float r = contrast(row(0.842479062253094f, 0.0784335999999992f, 0.0792237451477643f, color.x, color.y, color.z));
     float g = contrast(row(0.0423282422610123f, 0.878468636469772f, 0.0791661274605434f, color.x, color.y, color.z));
@@ -76,9 +76,9 @@ HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const Agx
         b = looked(b, look.slope_blue, look, luma);
     }
     // Back to the display's gamut.
-    return make_float4(decoded(row(1.19687900512017f, -0.0980208811401368f, -0.0990297440797205f, r, g, b)),
+    return {decoded(row(1.19687900512017f, -0.0980208811401368f, -0.0990297440797205f, r, g, b)),
                        decoded(row(-0.0528968517574562f, 1.15190312990417f, -0.0989611768448433f, r, g, b)),
-                       decoded(row(-0.0529716355144438f, -0.0980434501171241f, 1.15107367264116f, r, g, b)), color.w);
+                       decoded(row(-0.0529716355144438f, -0.0980434501171241f, 1.15107367264116f, r, g, b)), color.w};
 }
 
 HANDOVER_POINTWISE(agx, mapped, AgxParameters)

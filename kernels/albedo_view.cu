@@ -25,8 +25,8 @@ HANDOVER_INLINE float share(unsigned bytes, unsigned number) {
     return byte * (1.0f / 255.0f);
 }
 
-HANDOVER_INLINE float4 albedo_shown(float4 color, Albedo albedo, int2 at, const Pass& pass, const NoParameters& parameters) {
-    return make_float4(share(albedo.bytes, 0u), share(albedo.bytes, 1u), share(albedo.bytes, 2u), color.w);
+HANDOVER_INLINE Light albedo_shown(float4 color, Albedo albedo, int2 at, const Pass& pass, const NoParameters& parameters) {
+    return {share(albedo.bytes, 0u), share(albedo.bytes, 1u), share(albedo.bytes, 2u), color.w};
 }
 
 HANDOVER_POINTWISE(albedo_view, albedo_shown, NoParameters)

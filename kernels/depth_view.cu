@@ -46,7 +46,7 @@ struct DepthViewParameters {
     float far;
 };
 
-HANDOVER_INLINE float4 depth_shown(float4 color, Depth depth, int2 at, const Pass& pass,
+HANDOVER_INLINE Light depth_shown(float4 color, Depth depth, int2 at, const Pass& pass,
                                    const DepthViewParameters& parameters) {
     float disparity = approximate_reciprocal(fmaxf(depth.metres, 1e-6f));
     // (disparity - 1 / far) / (1 / near - 1 / far)
@@ -59,7 +59,7 @@ HANDOVER_INLINE float4 depth_shown(float4 color, Depth depth, int2 at, const Pas
                             2.19418839f), x, 0.09140261f);
     float blue = fmaf(fmaf(fmaf(fmaf(fmaf(27.34824973f, x, -89.90310912f), x, 110.36276771f), x, -60.58204836f), x,
                            12.64194608f), x, 0.10667330f);
-    return make_float4(srgb_decoded(saturate(red)), srgb_decoded(saturate(green)), srgb_decoded(saturate(blue)), color.w);
+    return {srgb_decoded(saturate(red)), srgb_decoded(saturate(green)), srgb_decoded(saturate(blue)), color.w};
 }
 
 HANDOVER_POINTWISE(depth_view, depth_shown, DepthViewParameters)

@@ -40,7 +40,7 @@ HANDOVER_INLINE float one_and_share(int2 at) {
     return __uint_as_float(0x3f800000u | high | low);
 }
 
-HANDOVER_INLINE float4 dithered_color(float4 color, int2 at, const Pass& pass,
+HANDOVER_INLINE Light dithered_color(float4 color, int2 at, const Pass& pass,
                                       const DitherBayerParameters& parameters) {
     return dithered(color, one_and_share(at) - (1.0f - 0.5f / 64.0f), parameters.levels);
 }

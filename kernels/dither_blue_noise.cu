@@ -264,7 +264,7 @@ struct Threshold {
     }
 };
 
-HANDOVER_INLINE float4 dithered_color(float4 color, Threshold threshold, int2 at, const Pass& pass,
+HANDOVER_INLINE Light dithered_color(float4 color, Threshold threshold, int2 at, const Pass& pass,
                                       const DitherBlueNoiseParameters& parameters) {
     return dithered(color, threshold.value, parameters.levels);
 }

@@ -43,7 +43,7 @@ struct FalseColourParameters {
     float highest;
 };
 
-HANDOVER_INLINE float4 coloured(float4 color, int2 at, const Pass& pass, const FalseColourParameters& parameters) {
+HANDOVER_INLINE Light coloured(float4 color, int2 at, const Pass& pass, const FalseColourParameters& parameters) {
     // 0.18 is the reflectance of the photographer's grey card. Black is minus infinity stops.
     float stops = approximate_log2(luminance(color) * (1.0f / 0.18f));
     float x = saturate((stops - parameters.lowest) * approximate_reciprocal(parameters.highest - parameters.lowest));
@@ -54,7 +54,7 @@ HANDOVER_INLINE float4 coloured(float4 color, int2 at, const Pass& pass, const F
                             2.19418839f), x, 0.09140261f);
     float blue = fmaf(fmaf(fmaf(fmaf(fmaf(27.34824973f, x, -89.90310912f), x, 110.36276771f), x, -60.58204836f), x,
                            12.64194608f), x, 0.10667330f);
-    return make_float4(srgb_decoded(saturate(red)), srgb_decoded(saturate(green)), srgb_decoded(saturate(blue)), color.w);
+    return {srgb_decoded(saturate(red)), srgb_decoded(saturate(green)), srgb_decoded(saturate(blue)), color.w};
 }
 
 HANDOVER_POINTWISE(false_colour, coloured, FalseColourParameters)

@@ -82,7 +82,7 @@ HANDOVER_INLINE float4 grained(float4 color, int2 at, const Pass& pass, const Fi
     unsigned green = pcg(red), blue = pcg(green);
     float common = noise(pcg(blue));
     // The share of grains that are opaque deviates by this root, here 1 in the middle.
-    float level = fminf(luminance(color), 1.0f);
+    float level = saturate(luminance(color));
     float amount = 2.0f * parameters.amount * approximate_root(level * (1.0f - level));
     float3 grain = make_float3(common, common, common);
     if (parameters.colour > 0.0f) {

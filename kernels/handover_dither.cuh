@@ -46,7 +46,7 @@ HANDOVER_INLINE float light_of_level(float whole, float highest, float step) {
     return whole <= 0.04045f * highest ? whole * (step * (1.0f / 12.92f)) : curved;
 }
 
-HANDOVER_INLINE float4 dithered(float4 color, float threshold, unsigned count) {
+HANDOVER_INLINE Light dithered(float4 color, float threshold, unsigned count) {
     float highest = float(count - 1u), step = approximate_reciprocal(highest);
     Level red(color.x, threshold, highest), green(color.y, threshold, highest), blue(color.z, threshold, highest);
     // An approximation decides, but for values so near to where the level changes that it could be wrong. It and the definition
@@ -57,6 +57,6 @@ HANDOVER_INLINE float4 dithered(float4 color, float threshold, unsigned count) {
         green.decide(threshold, highest);
         blue.decide(threshold, highest);
     }
-    return make_float4(light_of_level(red.whole, highest, step), light_of_level(green.whole, highest, step),
-                       light_of_level(blue.whole, highest, step), color.w);
+    return {light_of_level(red.whole, highest, step), light_of_level(green.whole, highest, step),
+            light_of_level(blue.whole, highest, step), color.w};
 }

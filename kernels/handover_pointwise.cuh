@@ -7,7 +7,7 @@
 // did. `color` is light, as `load` reads it, and what is given back is stored as `store` does. Neighbouring pointwise
 // effects are run as one kernel, which reads and writes the picture once: so of `pass.source` and `pass.destination` only
 // the extents mean anything. A function of ushort4 instead of float4 is given the texel's bits, and gives bits back.
-// After the texel a function may take a companion: see `Depth`. `at` is always inside of the image.
+// After the texel a function may take a companion, see `Depth`, and it may give back `Light`. `at` is inside of the image.
 
 // A thread makes so many pairs of texels along a row, in so many rows, of a block of so many threads. A pair is one access
 // of 16 bytes. The program reads these numbers here: a line each.
@@ -15,6 +15,16 @@ constexpr int pointwise_pairs = 1;
 constexpr int pointwise_rows = 2;
 constexpr int pointwise_block_width = 16;
 constexpr int pointwise_block_height = 8;
+
+// What a function gives back that limits its texel itself: nothing below 0, above 65504 or not a number.
+struct Light {
+    float x, y, z, w;
+};
+
+template <typename Made>
+constexpr bool makes_light = false;
+template <>
+constexpr bool makes_light<Light> = true;
 
 // Two texels of a row as they are stored, and whether they are known to be light.
 template <bool is_light>
@@ -89,20 +99,30 @@ struct Motion {
 template <typename Function, typename Parameters>
 struct PointwiseSignature {
     static constexpr bool fits = false;
-    using Texel = void;
     using Companion = NoCompanion;
 };
 
-template <typename T, typename Parameters>
-struct PointwiseSignature<T (*)(T, int2, const Pass&, const Parameters&), Parameters> {
-    static constexpr bool fits = sizeof(T) == sizeof(float4) || sizeof(T) == sizeof(ushort4);
+template <typename Made, typename Texel>
+constexpr bool makes = false;
+template <>
+constexpr bool makes<float4, float4> = true;
+template <>
+constexpr bool makes<Light, float4> = true;
+template <>
+constexpr bool makes<ushort4, ushort4> = true;
+
+template <typename M, typename T, typename Parameters>
+struct PointwiseSignature<M (*)(T, int2, const Pass&, const Parameters&), Parameters> {
+    static constexpr bool fits = makes<M, T>;
+    using Made = M;
     using Texel = T;
     using Companion = NoCompanion;
 };
 
-template <typename T, typename C, typename Parameters>
-struct PointwiseSignature<T (*)(T, C, int2, const Pass&, const Parameters&), Parameters> {
-    static constexpr bool fits = sizeof(T) == sizeof(float4) || sizeof(T) == sizeof(ushort4);
+template <typename M, typename T, typename C, typename Parameters>
+struct PointwiseSignature<M (*)(T, C, int2, const Pass&, const Parameters&), Parameters> {
+    static constexpr bool fits = makes<M, T>;
+    using Made = M;
     using Texel = T;
     using Companion = C;
 };
@@ -120,8 +140,8 @@ struct Pointwise {
     static HANDOVER_INLINE Read read(const Pass& pass, int2 at) { return Companion::read(pass, at); }
 
     template <typename Texel>
-    static HANDOVER_INLINE Texel called(Texel texel, const Read& read, bool second, int2 at, const Pass& pass,
-                                        const Parameters& parameters) {
+    static HANDOVER_INLINE auto called(Texel texel, const Read& read, bool second, int2 at, const Pass& pass,
+                                       const Parameters& parameters) {
         if constexpr (has_companion<Companion>)
             return function(texel, Companion::of(read, second), at, pass, parameters);
         else
@@ -132,20 +152,19 @@ struct Pointwise {
     template <bool is_light>
     static HANDOVER_INLINE auto apply(TexelPair<is_light> pair, const Read& read, int2 at, const Pass& pass,
                                       const Parameters& parameters) {
-        using Texel = typename Signature::Texel;
         int2 next = make_int2(min(at.x + 1, int(pass.destination.extent.x) - 1), at.y);
         uint4 words = pair.words;
         if constexpr (!Signature::fits) {
             return pair;  // HANDOVER_POINTWISE says what is wrong
-        } else if constexpr (sizeof(Texel) == sizeof(float4)) {
+        } else if constexpr (makes<typename Signature::Made, float4>) {
             if constexpr (!is_light) words = light_of(words);
             float2 xy = to_float(words.x), zw = to_float(words.y);
-            float4 first = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters);
+            auto first = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters);
             xy = to_float(words.z), zw = to_float(words.w);
-            float4 second = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters);
+            auto second = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters);
             words = make_uint4(to_halves(first.x, first.y), to_halves(first.z, first.w),
                                to_halves(second.x, second.y), to_halves(second.z, second.w));
-            return TexelPair<true>{light_of(words)};
+            return TexelPair<true>{makes_light<typename Signature::Made> ? words : light_of(words)};
         } else {
             ushort2 xy = halves_of(words.x), zw = halves_of(words.y);
             uint2 first = words_of(called(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters));

@@ -119,6 +119,8 @@ HANDOVER_INLINE float4 looked_up(float4 color, Head head, int2 at, const Pass& p
     }
     if (parameters.encoding == 1)
         value = make_float4(srgb_decoded(value.x), srgb_decoded(value.y), srgb_decoded(value.z), 0.0f);
+    // What is stored is limited anyway.
+    if (parameters.intensity == 1.0f) return make_float4(value.x, value.y, value.z, color.w);
     return make_float4(mixed(color.x, value.x, parameters.intensity), mixed(color.y, value.y, parameters.intensity),
                        mixed(color.z, value.z, parameters.intensity), color.w);
 }

@@ -88,7 +88,7 @@ HANDOVER_INLINE float direction(float x, float y) {
     return copysignf(x < 0.0f ? 27.0f - angle : angle, y);
 }
 
-HANDOVER_INLINE float4 motion_shown(float4 color, Motion back, int2 at, const Pass& pass,
+HANDOVER_INLINE Light motion_shown(float4 color, Motion back, int2 at, const Pass& pass,
                                     const MotionViewParameters& parameters) {
     // The guide says where things were; the colour code takes where they go, and turns that around.
     float square = back.x * back.x + back.y * back.y;
@@ -109,7 +109,7 @@ HANDOVER_INLINE float4 motion_shown(float4 color, Motion back, int2 at, const Pa
     auto shown = [=](float low, float rise) {
         return srgb_decoded(saturate(fmaf(fmaf(between, rise, low), scale, white)));
     };
-    return make_float4(shown(value.x, step.x), shown(value.y, step.y), shown(value.z, step.z), color.w);
+    return {shown(value.x, step.x), shown(value.y, step.y), shown(value.z, step.z), color.w};
 }
 
 HANDOVER_POINTWISE(motion_view, motion_shown, MotionViewParameters)

@@ -23,10 +23,10 @@ pointwise = true
 // A component as a value of the display, as light.
 HANDOVER_INLINE float shown(float component) { return srgb_decoded(saturate(fmaf(0.5f, component, 0.5f))); }
 
-HANDOVER_INLINE float4 normal_shown(float4 color, Normal normal, int2 at, const Pass& pass,
+HANDOVER_INLINE Light normal_shown(float4 color, Normal normal, int2 at, const Pass& pass,
                                     const NoParameters& parameters) {
     float there = normal.x == 0.0f && normal.y == 0.0f && normal.z == 0.0f ? 0.0f : 1.0f;
-    return make_float4(there * shown(normal.x), there * shown(normal.y), there * shown(normal.z), color.w);
+    return {there * shown(normal.x), there * shown(normal.y), there * shown(normal.z), color.w};
 }
 
 HANDOVER_POINTWISE(normal_view, normal_shown, NoParameters)

@@ -198,13 +198,14 @@ const MUTATIONS: &[(&str, &str)] = &[
     ("surf2Dwrite(make_uint2(words.x, words.y)", "surf2Dwrite(make_uint2(words.x, words.x)"),
     ("TexelPair<true>{light_of(words)}", "TexelPair<true>{words}"),
     ("if constexpr (!is_light) words = light_of(words);", ""),
+    ("second ? two.y : two.x", "two.x"),
 ];
 
 #[test]
 fn a_broken_pointwise_loop_is_found_out() {
     // Between them they look at the place, hand on what is below 0, and keep bits.
     let effects =
-        ["copy", "film_grain", "vignette", "exposure"].map(|name| catalogue().by_name(name).expect("an effect"));
+        ["copy", "film_grain", "vignette", "exposure", "albedo_view"].map(|name| catalogue().by_name(name).expect("an effect"));
     for (from, to) in MUTATIONS {
         let has = |(_, text): &(&str, &str)| text.contains(from);
         assert!(HEADERS.iter().any(has), "no header has {from:?}");

@@ -63,7 +63,6 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("normal_view", "normal.z == 0.0f", "normal.z != 0.0f"),
     ("albedo_view", "share(albedo.bytes, 1u)", "share(albedo.bytes, 2u)"),
     ("albedo_view", "2u), color.w", "2u), share(albedo.bytes, 3u)"),
-    ("albedo_view", "second ? two.y : two.x", "two.x"),
     ("motion_view", "ramp(at, 25, 11)", "ramp(at, 25, 12)"),
     ("motion_view", "direction(back.x, back.y)", "direction(back.y, back.x)"),
     ("motion_view", "? 0.75f", "? 0.7f"),
