@@ -8,7 +8,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504; light
 
 [tolerance]
 ulps = 1
-why = "the level is decided on sums, products, quotients and roots, which are the same everywhere; a power differs by some ulps of float when the level is turned into light"
+why = "where an approximation could err, the level is decided on sums, products, quotients and roots, which are the same everywhere; a power differs by some ulps of float when the level is turned into light"
 
 [[parameters]]
 name = "levels"
