@@ -144,7 +144,10 @@ fn code(members: &[Member], entry: &str) -> String {
     code += "    };\n\n    static HANDOVER_INLINE Read read(const Pass& pass, int2 at) {\n        return {\n";
     for ((number, member), given) in members.iter().enumerate().zip(given_passes(members)) {
         let pass = &member.description().entry;
-        let _ = writeln!(code, "            member_{number}::{pass}_pointwise::read({given}, at),");
+        let _ = writeln!(
+            code,
+            "            member_{number}::{pass}_pointwise::read({given}, at),"
+        );
     }
     code += "        };\n    }\n\n    static HANDOVER_INLINE auto apply(\n        \
              TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {\n";

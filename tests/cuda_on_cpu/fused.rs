@@ -193,10 +193,19 @@ const MUTATIONS: &[(&str, &str)] = &[
         "blockIdx.x * pointwise_pairs + pair",
         "blockIdx.x * pointwise_pairs + pair + 1",
     ),
-    ("make_uint4(last.x, last.y, 0u, 0u)", "make_uint4(last.y, last.x, 0u, 0u)"),
-    ("if (covers(pass.destination, at)) store_two", "if (covers(pass.destination, at) && at.x < 100) store_two"),
-    ("surf2Dwrite(make_uint2(words.x, words.y)", "surf2Dwrite(make_uint2(words.x, words.x)"),
-    ("TexelPair<true>{light_of(words)}", "TexelPair<true>{words}"),
+    (
+        "make_uint4(last.x, last.y, 0u, 0u)",
+        "make_uint4(last.y, last.x, 0u, 0u)",
+    ),
+    (
+        "if (covers(pass.destination, at)) store_two",
+        "if (covers(pass.destination, at) && at.x < 100) store_two",
+    ),
+    (
+        "surf2Dwrite(make_uint2(words.x, words.y)",
+        "surf2Dwrite(make_uint2(words.x, words.x)",
+    ),
+    ("? words : light_of(words)", "? words : words"),
     ("if constexpr (!is_light) words = light_of(words);", ""),
     ("second ? two.y : two.x", "two.x"),
 ];
@@ -204,8 +213,8 @@ const MUTATIONS: &[(&str, &str)] = &[
 #[test]
 fn a_broken_pointwise_loop_is_found_out() {
     // Between them they look at the place, hand on what is below 0, and keep bits.
-    let effects =
-        ["copy", "film_grain", "vignette", "exposure", "albedo_view"].map(|name| catalogue().by_name(name).expect("an effect"));
+    let effects = ["copy", "film_grain", "vignette", "exposure", "albedo_view"]
+        .map(|name| catalogue().by_name(name).expect("an effect"));
     for (from, to) in MUTATIONS {
         let has = |(_, text): &(&str, &str)| text.contains(from);
         assert!(HEADERS.iter().any(has), "no header has {from:?}");
