@@ -86,11 +86,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("fxaa", "right && is_pair ? 2u : 0u", "0u"),
     ("fxaa", "light_of(next)", "next"),
     ("fxaa", "light_of(pairs[row])", "pairs[row]"),
-    (
-        "fxaa",
-        "light(to_float(beside_bits))",
-        "light(to_float(own_bits))",
-    ),
+    ("fxaa", "light(to_float(beside_bits))", "light(to_float(own_bits))"),
     ("fxaa", "distance * step.y", "distance * step.x"),
     ("fxaa", "horizontal >= vertical", "horizontal < vertical"),
     ("fxaa", "0.25f * fmaxf", "0.3f * fmaxf"),
