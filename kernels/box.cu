@@ -23,36 +23,41 @@ type = "u32"
 entry = "box_rows"
 source = "input"
 destination = "rows"
-block = [32, 8]
+block = [16, 8]
+texels = [4, 2]
 
 [[passes]]
 entry = "box_columns"
 source = "rows"
 destination = "output"
-block = [32, 8]
+block = [16, 8]
+texels = [1, 8]
 ---*/
-#include "handover.cuh"
+#include "handover_band.cuh"
 
 struct BoxParameters {
     unsigned radius;
 };
 
-// The mean along one axis; `step` is one texel of it.
-HANDOVER_INLINE void mean(const Pass& pass, const BoxParameters& parameters, int2 step) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, at)) return;
-    int radius = int(parameters.radius);
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int i = -radius; i <= radius; ++i) sum = sum + load(pass.source, at.x + i * step.x, at.y + i * step.y);
-    store(pass.destination, at, sum * (1.0f / float(2 * radius + 1)));
-}
+// All weights are 1.
+struct Box {
+    int radius;
+    static constexpr bool has_low = false;
+
+    HANDOVER_INLINE Weights weights(int first, int second) const {
+        unsigned short a = abs(first) <= radius ? 0x3c00 : 0, b = abs(second) <= radius ? 0x3c00 : 0;
+        return {word_of(a, b), 0};
+    }
+
+    HANDOVER_INLINE float share() const { return 1.0f / float(2 * radius + 1); }
+};
 
 extern "C" __global__ void box_rows(const __grid_constant__ Pass pass,
                                     const __grid_constant__ BoxParameters parameters) {
-    mean(pass, parameters, make_int2(1, 0));
+    blur_rows(pass, Box{int(parameters.radius)});
 }
 
 extern "C" __global__ void box_columns(const __grid_constant__ Pass pass,
                                        const __grid_constant__ BoxParameters parameters) {
-    mean(pass, parameters, make_int2(0, 1));
+    blur_columns(pass, Box{int(parameters.radius)});
 }

@@ -44,194 +44,45 @@ destination = "output"
 block = [16, 8]
 texels = [1, 8]
 ---*/
-#include "handover.cuh"
+#include "handover_band.cuh"
 
 struct GaussianParameters {
     float sigma;
     unsigned radius;
 };
 
-// A blur is a product with a matrix of weights that is nothing but a band about its diagonal, so the tensor cores do it: they
-// take halves, which is what texels are, and add in float. A warp makes a tile of 16x16 texels. The warps of a block stand
-// behind one another in the direction of the blur, so that what one reads beside its tile is in the cache for the next.
-constexpr int tile = 16;
-constexpr int warps = 4;
-// A product takes so many of the texels that are blurred at a time.
-constexpr int stride = 8;
-
 // exp(-d^2 / (2 sigma^2)) times 2^14, in halves of which the second has what the first has lost: a small weight keeps its bits.
-struct Weights {
-    unsigned high, low;
+struct Gaussian {
+    // exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent)
+    float exponent;
+    int radius;
+    static constexpr bool has_low = true;
+
+    HANDOVER_INLINE explicit Gaussian(const GaussianParameters& parameters)
+        : exponent(-0.72134752f / (parameters.sigma * parameters.sigma)), radius(int(parameters.radius)) {}
+
+    HANDOVER_INLINE Weights weights(int first, int second) const {
+        float a = float(first), b = float(second), reach = float(radius);
+        a = fabsf(a) <= reach ? approximate_exp2(fmaf(a * a, exponent, 14.0f)) : 0.0f;
+        b = fabsf(b) <= reach ? approximate_exp2(fmaf(b * b, exponent, 14.0f)) : 0.0f;
+        unsigned short high_a = float_to_half(a), high_b = float_to_half(b);
+        return {word_of(high_a, high_b),
+                word_of(float_to_half(a - half_to_float(high_a)), float_to_half(b - half_to_float(high_b)))};
+    }
+
+    HANDOVER_INLINE float share() const {
+        float total = 1.0f;
+        for (int i = 1; i <= radius; ++i) total += 2.0f * approximate_exp2(float(i * i) * exponent);
+        return 1.0f / (16384.0f * total);
+    }
 };
-
-// Two weights as a fragment of a matrix holds them: of the distances `first` and `second`, nothing beyond the radius.
-HANDOVER_INLINE Weights weights(int first, int second, float exponent, int radius) {
-    float a = float(first), b = float(second), reach = float(radius);
-    a = fabsf(a) <= reach ? approximate_exp2(fmaf(a * a, exponent, 14.0f)) : 0.0f;
-    b = fabsf(b) <= reach ? approximate_exp2(fmaf(b * b, exponent, 14.0f)) : 0.0f;
-    unsigned short high_a = float_to_half(a), high_b = float_to_half(b);
-    return {word_of(high_a, high_b),
-            word_of(float_to_half(a - half_to_float(high_a)), float_to_half(b - half_to_float(high_b)))};
-}
-
-// exp(-d^2 / (2 sigma^2)) = 2^(d^2 * exponent)
-HANDOVER_INLINE float exponent_of(float sigma) { return -0.72134752f / (sigma * sigma); }
-
-// What makes a mean of a sum.
-HANDOVER_INLINE float share(float exponent, int radius) {
-    float total = 1.0f;
-    for (int i = 1; i <= radius; ++i) total += 2.0f * approximate_exp2(float(i * i) * exponent);
-    return 1.0f / (16384.0f * total);
-}
-
-// Two texels, the first at an even x, as they are stored; positions outside are clamped to the edge.
-template <bool inside_all>
-HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
-    if (inside_all || (x >= 0 && x + 1 < int(image.extent.x))) {
-        int row = inside_all ? y : inside(image, 0, y).y;
-        return surf2Dread<uint4>(image.surface, x * int(texel_size), row);
-    }
-    ushort4 first = load_bits(image, inside(image, x, y)), second = load_bits(image, inside(image, x + 1, y));
-    return make_uint4(word_of(first.x, first.y), word_of(first.z, first.w), word_of(second.x, second.y),
-                      word_of(second.z, second.w));
-}
-
-// Stores what of two texels is inside. A mean of light is light.
-template <bool inside_all>
-HANDOVER_INLINE void store_pair(const Image& image, int x, int y, float4 first, float4 second) {
-    ushort4 a = to_half(first), b = to_half(second);
-    if (inside_all || (x + 1 < int(image.extent.x) && y < int(image.extent.y))) {
-        uint4 pair = make_uint4(word_of(a.x, a.y), word_of(a.z, a.w), word_of(b.x, b.y), word_of(b.z, b.w));
-        surf2Dwrite(pair, image.surface, x * int(texel_size), y);
-    } else if (covers(image, make_int2(x, y))) {
-        store_bits(image, make_int2(x, y), a);
-    }
-}
-
-// Where a thread stands: its warp in the block, and of its lane 4 g + t both parts, as fragments of matrices have them.
-struct Place {
-    int warp, g, t;
-};
-
-HANDOVER_INLINE Place place() {
-    int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
-    return {thread >> 5, thread >> 2 & 7, thread & 3};
-}
-
-// The halves of two words, side by side: the lower ones, the upper ones.
-HANDOVER_INLINE unsigned lower(unsigned first, unsigned second) { return __byte_perm(first, second, 0x5410); }
-HANDOVER_INLINE unsigned upper(unsigned first, unsigned second) { return __byte_perm(first, second, 0x7632); }
-
-// Rows: texels of 16 rows by weights, for each channel. Two products make the tile, of 8 columns each.
-template <bool inside_all>
-HANDOVER_INLINE void blur_rows(const Pass& pass, const GaussianParameters& parameters, int left, int top, Place at) {
-    int radius = int(parameters.radius), margin = (radius + stride - 1) / stride * stride;
-    float exponent = exponent_of(parameters.sigma);
-    float sum[2][4][4] = {};
-    Weights band[2] = {};
-    int last = 2 * margin / stride;
-    int x = left - margin + 2 * at.t;
-    uint4 above = load_pair<inside_all>(pass.source, x, top + at.g);
-    uint4 below = load_pair<inside_all>(pass.source, x, top + at.g + 8);
-    for (int step = 0; step <= last + 1; ++step) {
-        uint4 a = light_of(above), b = light_of(below);
-        if (step <= last) {
-            x += stride;
-            above = load_pair<inside_all>(pass.source, x, top + at.g);
-            below = load_pair<inside_all>(pass.source, x, top + at.g + 8);
-        }
-        // The second product's weights are those that the first had a step before.
-        band[1] = band[0];
-        int distance = step * stride + 2 * at.t - margin - at.g;
-        if (step <= last) band[0] = weights(distance, distance + 1, exponent, radius);
-        unsigned of_above[4] = {lower(a.x, a.z), upper(a.x, a.z), lower(a.y, a.w), upper(a.y, a.w)};
-        unsigned of_below[4] = {lower(b.x, b.z), upper(b.x, b.z), lower(b.y, b.w), upper(b.y, b.w)};
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            if (step < half || step > last + half) continue;
-#pragma unroll
-            for (int channel = 0; channel < 4; ++channel)
-                multiply(sum[half][channel], of_above[channel], of_below[channel], band[half].high);
-#pragma unroll
-            for (int channel = 0; channel < 4; ++channel)
-                multiply(sum[half][channel], of_above[channel], of_below[channel], band[half].low);
-        }
-    }
-    collect();
-    float scale = share(exponent, radius);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        float4 mean[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            mean[i] = make_float4(sum[half][0][i], sum[half][1][i], sum[half][2][i], sum[half][3][i]) * scale;
-        int column = left + 8 * half + 2 * at.t;
-        store_pair<inside_all>(pass.destination, column, top + at.g, mean[0], mean[1]);
-        store_pair<inside_all>(pass.destination, column, top + at.g + 8, mean[2], mean[3]);
-    }
-}
 
 extern "C" __global__ void gaussian_rows(const __grid_constant__ Pass pass,
                                          const __grid_constant__ GaussianParameters parameters) {
-    Place at = place();
-    int left = int(blockIdx.x * warps + at.warp) * tile, top = int(blockIdx.y) * tile;
-    int width = int(pass.destination.extent.x), height = int(pass.destination.extent.y);
-    if (left >= width) return;
-    int margin = (int(parameters.radius) + stride - 1) / stride * stride;
-    if (left >= margin && left + tile + margin <= width && top + tile <= height)
-        blur_rows<true>(pass, parameters, left, top, at);
-    else
-        blur_rows<false>(pass, parameters, left, top, at);
-}
-
-// Columns: weights by texels, of which each of eight products has a half of every pair. What rows stored is light.
-template <bool inside_all>
-HANDOVER_INLINE void blur_columns(const Pass& pass, const GaussianParameters& parameters, int left, int top, Place at) {
-    int radius = int(parameters.radius);
-    float exponent = exponent_of(parameters.sigma);
-    float sum[8][4] = {};
-    int last = (tile + 2 * radius + stride - 1) / stride - 1;
-    // Pairs are dealt so that lanes which store at once stand side by side.
-    int x = left + 2 * ((at.g >> 1) + 4 * (at.g & 1)), y = top - radius + at.t;
-    uint4 above = load_pair<inside_all>(pass.source, x, y), below = load_pair<inside_all>(pass.source, x, y + 4);
-    Weights before = {};
-    for (int step = 0; step <= last; ++step) {
-        unsigned texels[8] = {lower(above.x, below.x), upper(above.x, below.x), lower(above.y, below.y),
-                              upper(above.y, below.y), lower(above.z, below.z), upper(above.z, below.z),
-                              lower(above.w, below.w), upper(above.w, below.w)};
-        if (step < last) {
-            y += stride;
-            above = load_pair<inside_all>(pass.source, x, y);
-            below = load_pair<inside_all>(pass.source, x, y + 4);
-        }
-        int distance = step * stride + at.t - radius - at.g;
-        Weights now = weights(distance, distance + 4, exponent, radius);
-        // The lower eight rows of the tile are eight texels behind.
-#pragma unroll
-        for (int half = 0; half < 8; ++half) multiply(sum[half], now.high, before.high, texels[half]);
-#pragma unroll
-        for (int half = 0; half < 8; ++half) multiply(sum[half], now.low, before.low, texels[half]);
-        before = now;
-    }
-    collect();
-    float scale = share(exponent, radius);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        float4 first = make_float4(sum[0][i], sum[1][i], sum[2][i], sum[3][i]) * scale;
-        float4 second = make_float4(sum[4][i], sum[5][i], sum[6][i], sum[7][i]) * scale;
-        store_pair<inside_all>(pass.destination, left + 2 * (at.t + 4 * (i & 1)), top + at.g + 8 * (i >> 1), first, second);
-    }
+    blur_rows(pass, Gaussian(parameters));
 }
 
 extern "C" __global__ void gaussian_columns(const __grid_constant__ Pass pass,
                                             const __grid_constant__ GaussianParameters parameters) {
-    Place at = place();
-    int left = int(blockIdx.x) * tile, top = int(blockIdx.y * warps + at.warp) * tile;
-    int width = int(pass.destination.extent.x), height = int(pass.destination.extent.y), radius = int(parameters.radius);
-    if (top >= height) return;
-    // The last step may read up to seven rows more than it needs.
-    if (left + tile <= width && top >= radius && top + tile + radius + stride <= height)
-        blur_columns<true>(pass, parameters, left, top, at);
-    else
-        blur_columns<false>(pass, parameters, left, top, at);
+    blur_columns(pass, Gaussian(parameters));
 }

@@ -169,10 +169,8 @@ HANDOVER_INLINE uint4 read_two(const Image& image, int x, int y) {
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
     if (x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
-    // Both are the edge, but a copy would wait for the access at once, and where there is none as well.
-    uint2 first = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
-    uint2 second = surf2Dread<uint2>(image.surface, min(x + 1, last) * int(texel_size), y);
-    return make_uint4(first.x, first.y, second.x, second.y);
+    uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
+    return make_uint4(edge.x, edge.y, edge.x, edge.y);
 }
 
 // Two texels of a row as they are stored; for the first and the last lane of a warp, also the texel beside.

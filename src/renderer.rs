@@ -217,7 +217,7 @@ impl Renderer {
         while self.pending.len() > self.present_lag() {
             self.present_next()?;
         }
-        if self.settings.schedule == Schedule::Serial {
+        if self.settings.is_one_at_a_time() {
             self.wait_for_current(slot)?;
         }
         self.is_broken = false;
@@ -298,7 +298,7 @@ impl Renderer {
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
         let is_one_queue = self.present_queue.raw == self.scene_queue.raw;
-        let overlaps = self.settings.schedule != Schedule::Serial && self.slots.len() > 1;
+        let overlaps = !self.settings.is_one_at_a_time();
         usize::from(is_one_queue && overlaps)
     }
 }

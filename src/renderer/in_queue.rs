@@ -13,7 +13,7 @@ use crate::timing::HostWork;
 use crate::vulkan::TimelineWait;
 
 use super::measure::Stopwatch;
-use super::{Error, Pending, Rendered, Renderer, Schedule, View};
+use super::{Error, Pending, Rendered, Renderer, View};
 
 /// How long the GPU may take for what was submitted before a frame failed. Longer than any frame, shorter than patience.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -54,7 +54,7 @@ impl Renderer {
             self.needs_rebuild = true;
         }
         self.keep_laps(slot, watch);
-        if self.settings.schedule == Schedule::Serial {
+        if self.settings.is_one_at_a_time() {
             self.wait_for_current(slot)?;
         }
         self.is_broken = false;

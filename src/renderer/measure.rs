@@ -12,7 +12,7 @@ use crate::timing::{
 use crate::vulkan::{Calibration, Device, Stamps, host_ns};
 
 use super::record::{OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, SCENE_END, SCENE_START};
-use super::{Error, Renderer, Schedule};
+use super::{Error, Renderer};
 
 /// The host's clock, and the device's beside it.
 pub struct HostClock {
@@ -250,7 +250,7 @@ impl Renderer {
     fn fill_host(&self, in_flight: &mut InFlight, shown_ms: f64) {
         use HostWork as Work;
         let has_call = self.presenter.has_present_call();
-        let is_serial = self.settings.schedule == Schedule::Serial;
+        let is_serial = self.settings.is_one_at_a_time();
         // At the end of a run frames are waited for too, but not to begin another one.
         let waits = &[Work::WaitForSlot, Work::WaitForFrame][..=usize::from(is_serial)];
         let slot_wait_ms = in_flight.host_ms(waits);

@@ -42,6 +42,14 @@ pub struct Settings {
     pub check_complement: bool,
 }
 
+impl Settings {
+    /// The host waits for each frame before it is given another. With one in flight nothing is gained by coming back earlier, and the
+    /// next frame's view would be as old as this frame takes.
+    pub(super) fn is_one_at_a_time(&self) -> bool {
+        self.schedule == Schedule::Serial || self.frames_in_flight == 1
+    }
+}
+
 /// What a renderer is made from.
 pub struct Parts {
     /// The device.

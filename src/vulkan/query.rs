@@ -9,7 +9,7 @@ use super::barrier::transfer_to_host;
 use super::{Buffer, BufferMemory, Device, Error, Queue, ResultExt};
 
 /// Something of each timestamp, on the stack for pools as small as a frame's parts and a usual chain need.
-pub type Stamps<T> = SmallVec<[T; 32]>;
+pub type Stamps<T> = SmallVec<[T; 128]>;
 
 /// `VkQueryPool` of timestamps, with the memory they are read from.
 ///
