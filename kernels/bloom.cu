@@ -166,7 +166,6 @@ HANDOVER_INLINE float3 accumulate(float3 sum, float3 value, float weight) {
 
 HANDOVER_INLINE unsigned short lower(unsigned word) { return (unsigned short)word; }
 HANDOVER_INLINE unsigned short upper(unsigned word) { return (unsigned short)(word >> 16); }
-HANDOVER_INLINE unsigned joined(unsigned short low, unsigned short high) { return low | unsigned(high) << 16; }
 
 // Whether all texels are inside from pair `first` to pair `last`, in rows `top` to `bottom`.
 HANDOVER_INLINE bool all_inside(const Image& image, int first, int last, int top, int bottom) {

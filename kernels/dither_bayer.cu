@@ -32,8 +32,9 @@ struct DitherBayerParameters {
     unsigned levels;
 };
 
-// The rank, 0 to 63, of a texel among 8x8, over 64, in [1, 2): the bits of x ^ y and y in turn, the lowest bits weighing most,
-// are the first after the point. Three bits, spread, are a byte of eight, which goes to bits 16 to 23; that of 0 is 0, and fills up.
+// 1 and a 64th of the rank, 0 to 63, of a texel among 8x8: the bits of x ^ y and y in turn, the lowest bits weighing
+// most, are the first after the point. Three bits, spread, are one of eight bytes, which goes to bits 16 to 23; that of
+// 0 is 0, and fills the others.
 HANDOVER_INLINE float one_and_share(int2 at) {
     unsigned high = __byte_perm(0x50104000u, 0x54144404u, (unsigned(at.x ^ at.y) & 7u) << 8);
     unsigned low = __byte_perm(0x28082000u, 0x2a0a2202u, (unsigned(at.y) & 7u) << 8);

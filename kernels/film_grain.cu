@@ -61,7 +61,8 @@ HANDOVER_INLINE unsigned pcg(unsigned value) {
 
 // Triangular noise in [-1, 1] from the two halves of one hash.
 HANDOVER_INLINE float noise(unsigned hash) {
-    return (__uint_as_float(whole_bits + (hash & 0xffffu) + (hash >> 16)) - (whole_floats + 65535.0f)) * (1.0f / 65535.0f);
+    float sum = __uint_as_float(whole_bits + (hash & 0xffffu) + (hash >> 16));
+    return (sum - (whole_floats + 65535.0f)) * (1.0f / 65535.0f);
 }
 
 // The noise of a channel: that of all channels, mixed with its own.

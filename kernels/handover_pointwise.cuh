@@ -44,7 +44,8 @@ constexpr bool has_companion = true;
 template <>
 constexpr bool has_companion<NoCompanion> = false;
 
-// Two texels of a row by one access, of 8 bytes each or of 4. `at` is inside, and its x even; where there is no second, it is 0.
+// Two texels of a row by one access, of 8 bytes each or of 4. `at` is inside, and its x even; where there is no second,
+// it is 0.
 HANDOVER_INLINE uint4 read_pair(const Image& image, int2 at) {
     if (at.x + 1 < int(image.extent.x)) return surf2Dread<uint4>(image.surface, at.x * int(texel_size), at.y);
     uint2 last = surf2Dread<uint2>(image.surface, at.x * int(texel_size), at.y);

@@ -56,13 +56,13 @@ struct Place {
 
 HANDOVER_INLINE Place place(float value, float low, float high, float size) {
     float scale = approximate_reciprocal(high - low);
-    float position = saturate(fmaf(value, scale, -low * scale)) * (size - 1.0f);
+    float position = saturate((value - low) * scale) * (size - 1.0f);
     float entry = fminf(add_down(position, whole_floats), whole_floats + (size - 2.0f));
     return {int(__float_as_uint(entry) - whole_bits), position - (entry - whole_floats)};
 }
 
-// The six tetrahedra of a cell share its diagonal: one goes from the lower corner to the upper along the axes, that of the
-// largest fraction first. The weight of a corner is what the fraction falls there.
+// The six tetrahedra of a cell share its diagonal: one goes from the lower corner to the upper along the axes, that of
+// the largest fraction first. The weight of a corner is what the fraction falls there.
 HANDOVER_INLINE float4 tetrahedral(const float4* entries, Place red, Place green, Place blue, int size) {
     float r = red.fraction, g = green.fraction, b = blue.fraction;
     bool red_green = r >= g, green_blue = g >= b, red_blue = r >= b;

@@ -75,8 +75,8 @@ __device__ constexpr Wheel make_wheel() {
 
 __device__ constexpr Wheel wheel = make_wheel();
 
-// The angle of a vector from -27 to 27, of which 54 are a turn. The arctangent of [0, 1] is a polynomial fitted to the least
-// largest error, 1.5e-5: the wheel's values change by 1/4 a colour at most.
+// The angle of a vector from -27 to 27, of which 54 are a turn. The arctangent of [0, 1] is a polynomial fitted to the
+// least largest error, 1.5e-5: the wheel's values change by 1/4 a colour at most.
 HANDOVER_INLINE float direction(float x, float y) {
     float along = fabsf(x), across = fabsf(y);
     float ratio = fminf(fminf(along, across), 1e30f) *

@@ -141,7 +141,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("bloom", "1.0f, 5.0f, 7.0f, 3.0f", "1.0f, 5.0f, 6.0f, 4.0f"),
     ("bloom", "saturate(color.x * per_limit)", "color.x * per_limit"),
     ("bloom", "(4.0f * knee)", "(3.0f * knee)"),
-    ("bloom", "2 * at.y - 2 + tap", "2 * at.y - 1 + tap"),
+    ("bloom", "2 * at.y - 2 + tap", "2 * at.y - 2 + max(tap, 1)"),
     ("bloom", "ends, middle, 2.0f", "ends, middle, 1.0f"),
     ("bloom", "odd ? 3 - k : k", "k"),
     ("bloom", "light_of(colors[y][x])", "colors[y][x]"),
