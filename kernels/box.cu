@@ -33,6 +33,7 @@ destination = "output"
 block = [16, 8]
 texels = [1, 8]
 ---*/
+#include "handover.cuh"
 #include "handover_band.cuh"
 
 struct BoxParameters {

@@ -1,6 +1,4 @@
-// Separable blurs by the tensor cores: what gaussian.cu and box.cu share.
-#pragma once
-#include "handover.cuh"
+// Separable blurs by the tensor cores: what gaussian.cu and box.cu share. For kernels that include handover.cuh before.
 
 // A blur is a product with a matrix of weights that is nothing but a band about its diagonal, so the tensor cores do it: they
 // take halves, which is what texels are, and add in float. A warp makes a tile of 16x16 texels. The warps of a block stand
