@@ -351,17 +351,99 @@ fn wrong_options_are_refused_before_anything_is_rendered() {
             "--scenes studioo --sizes 32x32 --json out.json",
             &["studioo", "studio, none"],
         ),
-        ("--sizes 2k", &["2k", "720p, 1080p, 4k, 8k"]),
+        ("--sizes 2k", &["2k", "720p, 1080p, 1440p, 4k, 8k, 16k"]),
         ("--sizes 30000x20", &["30000x20", "16384x16384"]),
         ("--in-flight 0", &["0", "1..=8"]),
         ("--rounds 0", &["0", "1..=100"]),
         ("--frames 0", &["0"]),
         ("--instrument some", &["some", "off, frame, full"]),
-        ("quick", &["quick", "short, schedules, instrument"]),
+        ("quick", &["quick", "short, schedules, instrument, pixels, memory"]),
+        ("--plot-pixels there.svg", &["there.svg", "exists"]),
+        ("--plot-memory no/plot.svg", &["no/plot.svg", "does not exist"]),
         ("--compare-anyway", &["--compare"]),
         ("--read a.json --rounds 3", &["--read", "--rounds"]),
         ("--processors host --gpu no-such-gpu", &["no-such-gpu"]),
     ] {
-        refused(arguments, words, |_| {});
+        refused(arguments, words, |folder| {
+            if arguments.contains("there.svg") {
+                fs::write(folder.join("there.svg"), "mine").unwrap();
+            }
+        });
     }
+}
+
+#[test]
+fn what_the_device_has_no_images_for_is_left_out_with_its_reason() {
+    let (ended, results) = written(&format!(
+        "{SMALL} --sizes 64x48,30000x20 --chains none --schedules pipelined --in-flight 1 --rounds 1"
+    ));
+    assert_eq!(results["cases"].as_array().unwrap().len(), 1);
+    let left_out = results["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 1);
+    assert_eq!(left_out[0]["width"], 30_000);
+    assert!(
+        left_out[0]["reason"].as_str().unwrap().contains("up to 16384x16384"),
+        "{left_out:?}"
+    );
+    assert!(
+        ended.stdout.contains("30000x20 is left out: 30000x20: llvmpipe"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn cost_against_pixels_is_a_table_and_a_plot_that_the_file_gives_again() {
+    let sizes = "64x48,128x96,256x192";
+    let arguments = format!("bench pixels {SMALL} --sizes {sizes} --rounds 2 --json out.json --plot-pixels plot.svg");
+    let ended = Program::start(&arguments, |_, _| {}).end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let heading = columns(&ended.stdout, "cost against pixels");
+    assert_eq!(
+        heading[1..5],
+        ["megapixels", "µs a frame", "lowest to highest", "ns a pixel"]
+    );
+    let table = ended.stdout.split_once("cost against pixels").unwrap().1;
+    for size in sizes.split(',') {
+        let row = columns(table, size);
+        // 2 rounds: a value and no interval.
+        assert!(
+            row[2].parse::<f64>().unwrap() > 0.0 && (size == "64x48" || row[6] == "NA"),
+            "{row:?}"
+        );
+    }
+    let folder = ended.folder.path();
+    assert_eq!(entries(folder), ["out.json", "plot.svg"]);
+    let [json, plot] = ["out.json", "plot.svg"].map(|name| fs::read(folder.join(name)).unwrap());
+    let again = bench(
+        "--read out.json --plot-pixels again.svg --plot-memory none.svg",
+        |folder| {
+            fs::write(folder.join("out.json"), &json).unwrap();
+        },
+    );
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(fs::read(again.folder.path().join("again.svg")).unwrap(), plot);
+    assert!(again.stderr.contains("none.svg is not drawn"), "{}", again.stderr);
+    assert_eq!(entries(again.folder.path()), ["again.svg", "out.json"]);
+}
+
+#[test]
+fn each_frame_in_flight_takes_its_images_of_memory() {
+    let (ended, results) = written("memory --processors host --sizes 1024x512 --in-flight 1,4,8 --chains bloom");
+    let cases = results["cases"].as_array().unwrap();
+    let bytes: Vec<u64> = cases
+        .iter()
+        .map(|case| case["memory"]["bytes"].as_u64().unwrap())
+        .collect();
+    let images = 1024 * 512 * 40;
+    assert!(bytes[0] >= images, "{bytes:?}");
+    for (place, frames) in [(1, 4), (2, 8)] {
+        assert!(bytes[place] >= bytes[0].max(frames * images), "{bytes:?}");
+    }
+    assert!(bytes[2] > bytes[0], "{bytes:?}");
+    assert!(
+        ended.stdout.contains("memory against frames in flight"),
+        "{}",
+        ended.stdout
+    );
 }

@@ -2,7 +2,6 @@
 
 mod axes;
 mod fits;
-mod fused_kernels;
 mod kernels;
 mod measure;
 mod memory;

@@ -8,7 +8,8 @@ use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
-use super::super::options::{DEFAULT_KERNELS, ProcessorChoice, Size};
+use super::super::options::{DEFAULT_KERNELS, ProcessorChoice};
+use super::super::size::Size;
 use super::super::usage;
 use super::options::{BenchOptions, BenchSet};
 

@@ -16,12 +16,12 @@ use crate::scene::{Camera, SceneFrame};
 use crate::timing::FrameRecord;
 use crate::timing::statistics::{percentile, sorted};
 
+use super::super::fused_kernels::FusedKernels;
 use super::super::options::ProcessorChoice;
 use super::super::setup::{Machine, Request};
 use super::super::usage;
 use super::axes::names;
 use super::fits::{is_out_of_memory, obstacle};
-use super::fused_kernels::FusedKernels;
 use super::memory::taken;
 
 /// The GPU, opened once for each processor.

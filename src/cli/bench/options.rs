@@ -9,7 +9,8 @@ use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
-use super::super::options::{ProcessorChoice, Size, parse_size};
+use super::super::options::ProcessorChoice;
+use super::super::size::{Size, parse_size};
 use super::kernels::KernelBenchOptions;
 
 /// Options of `handover bench`.
