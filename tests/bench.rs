@@ -363,6 +363,12 @@ fn wrong_options_are_refused_before_anything_is_rendered() {
         ("--compare-anyway", &["--compare"]),
         ("--read a.json --rounds 3", &["--read", "--rounds"]),
         ("--processors host --gpu no-such-gpu", &["no-such-gpu"]),
+        ("--processors host --gpus 0,no-such-gpu", &["no-such-gpu"]),
+        ("--gpus all --gpu 0", &["--gpus", "--gpu"]),
+        (
+            "--gpus 0,0 --processors host --scenes none --sizes 30000x20",
+            &["16384x16384"],
+        ),
     ] {
         refused(arguments, words, |folder| {
             if arguments.contains("there.svg") {
@@ -443,6 +449,47 @@ fn each_frame_in_flight_takes_its_images_of_memory() {
     assert!(bytes[2] > bytes[0], "{bytes:?}");
     assert!(
         ended.stdout.contains("memory against frames in flight"),
+        "{}",
+        ended.stdout
+    );
+}
+
+/// Two instances on the device that is there: of each alone, of both together, all rounds.
+#[test]
+fn instances_run_alone_and_at_the_same_time() {
+    let arguments =
+        format!("{SMALL} --sizes 64x48 --chains none --schedules serial,pipelined --in-flight 2 --rounds 3 --gpus 0,0");
+    let (ended, results) = written(&arguments);
+    assert_eq!(results["format"], "handover bench gpus");
+    let cases = results["cases"].as_array().unwrap();
+    assert_eq!((cases.len(), results["instances"].as_array().unwrap().len()), (2, 2));
+    for case in cases {
+        for part in ["alone", "together"] {
+            let of_part = case[part].as_array().unwrap();
+            assert_eq!(of_part.len(), 2, "{case}");
+            for rounds in of_part.iter().map(|rounds| rounds.as_array().unwrap()) {
+                let times: Vec<f64> = rounds.iter().map(|round| round["frame_us"].as_f64().unwrap()).collect();
+                assert!(times.len() == 3 && times.iter().all(|us| *us > 0.0), "{case}");
+            }
+        }
+    }
+    let row = columns(ended.stdout.split_once("µs a frame").unwrap().1, "instance 1");
+    assert_eq!(row[4..], ["NA", "too few rounds"]);
+    assert!(ended.stdout.contains("all together "), "{}", ended.stdout);
+    assert!(!ended.stderr.contains("only GPU"), "{}", ended.stderr);
+}
+
+#[test]
+fn one_gpu_is_measured_alone_and_a_line_says_why() {
+    let (ended, results) = written(&format!(
+        "{SMALL} --sizes 64x48 --chains none --schedules serial --rounds 2 --gpus all"
+    ));
+    let case = &results["cases"].as_array().unwrap()[0];
+    assert_eq!(case["alone"][0].as_array().unwrap().len(), 2);
+    assert_eq!(case["together"], json!([]));
+    assert_eq!(ended.stderr.matches("the only GPU here").count(), 1, "{}", ended.stderr);
+    assert!(
+        columns(&ended.stdout, "instance 0 ")[2..4] == ["NA", "NA"],
         "{}",
         ended.stdout
     );

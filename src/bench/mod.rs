@@ -5,6 +5,7 @@
 //! here renders; `handover bench` does.
 
 mod case;
+pub mod gpus;
 pub mod growth;
 pub mod interval;
 pub mod kernels;

@@ -2,6 +2,8 @@
 
 mod axes;
 mod fits;
+mod gpus;
+mod instance;
 mod kernels;
 mod measure;
 mod memory;
@@ -28,6 +30,12 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
     if let Some(BenchCommand::Kernels(options)) = &options.command {
         return kernels::run(options);
     }
+    if let Some(gpu) = std::env::var(instance::INSTANCE)
+        .ok()
+        .filter(|_| options.gpus.is_some())
+    {
+        return instance::serve(options, &gpu);
+    }
     // First what can be wrong with files: a bench takes a while, and would have been in vain.
     let base = options
         .compare
@@ -37,6 +45,9 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
     for path in files(options) {
         // Not kept open: a bench that is broken off leaves nothing behind.
         NewFile::create(path).map_err(usage)?;
+    }
+    if let Some(wanted) = &options.gpus {
+        return gpus::run(options, wanted);
     }
     let results = match &options.read {
         Some(path) => {
@@ -62,9 +73,7 @@ fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::
     let cases = axes.cases(&machines.processors());
     let facts = facts(machines.all());
     check_machine(options, base, &facts)?;
-    let free = || machines.all()[0].device.memory_free() / 2;
-    let memory = options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20);
-    let mut measurement = Measurement::new(&machines, cases, axes.chains(), memory);
+    let mut measurement = Measurement::new(&machines, cases, axes.chains(), machines.budget(options));
     let (of_each, left_out) = measurement.trial()?;
     let taken = axes.measures_memory.then(|| measurement.memory()).transpose()?;
     let (frames, warm_up) = axes.frames(of_each);

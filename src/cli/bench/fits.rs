@@ -39,8 +39,9 @@ pub fn obstacle(machine: &Machine, case: &Case, plan: &Plan) -> Option<String> {
         0
     };
     let host = on_host + if is_software { images } else { 0 };
-    exceeds(images, machine.device.memory_free(), &physical.name)
-        .or_else(|| exceeds(host, host_memory_free()?, "the host"))
+    // A device in software tells what it likes of its heap.
+    let on_gpu = exceeds(images, machine.device.memory_free(), &physical.name).filter(|_| !is_software);
+    on_gpu.or_else(|| exceeds(host, host_memory_free()?, "the host"))
 }
 
 fn exceeds(needed: u64, free: u64, whose: &str) -> Option<String> {

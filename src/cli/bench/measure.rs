@@ -23,6 +23,7 @@ use super::super::usage;
 use super::axes::names;
 use super::fits::{is_out_of_memory, obstacle};
 use super::memory::taken;
+use super::options::BenchOptions;
 
 /// The GPU, opened once for each processor.
 pub struct Machines {
@@ -77,6 +78,12 @@ impl Machines {
     /// All, at least one.
     pub fn all(&self) -> &[Machine] {
         &self.all
+    }
+
+    /// Bytes that all renderers may take together.
+    pub fn budget(&self, options: &BenchOptions) -> u64 {
+        let free = || self.all[0].device.memory_free() / 2;
+        options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20)
     }
 
     /// Who runs the chain on each.
@@ -234,7 +241,7 @@ impl<'a> Measurement<'a> {
     pub fn run(mut self, rounds: u32, results: &mut Results) -> anyhow::Result<()> {
         let mut rng = Rng::with_seed(results.seed);
         // The cases of a size are interleaved, one size comes after the other: those of all sizes together may not fit.
-        for group in self.sizes() {
+        for group in by_size(&self.cases) {
             for _ in 0..rounds {
                 let mut order = group.clone();
                 rng.shuffle(&mut order);
@@ -245,19 +252,6 @@ impl<'a> Measurement<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The indices of the cases of each size, in the order of the cases.
-    fn sizes(&self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for case in 0..self.cases.len() {
-            let same = |group: &&mut Vec<usize>| extent(&self.cases[group[0]]) == extent(&self.cases[case]);
-            match groups.iter_mut().find(same) {
-                Some(group) => group.push(case),
-                None => groups.push(vec![case]),
-            }
-        }
-        groups
     }
 
     fn round(&mut self, case: usize, frames: u64, warm_up: u64) -> anyhow::Result<Round> {
@@ -271,7 +265,10 @@ impl<'a> Measurement<'a> {
     }
 
     /// Does something with the renderer of a case, which is made anew if it had to give way to others.
-    fn in_case<T>(
+    ///
+    /// # Errors
+    /// No memory, or what it was to do failed.
+    pub fn in_case<T>(
         &mut self,
         case: usize,
         work: impl FnOnce(&mut Renderer, &View) -> anyhow::Result<T>,
@@ -297,6 +294,18 @@ impl<'a> Measurement<'a> {
         let view = first_view(&self.plans[case]);
         work(&mut self.alive[place].renderer, &view).with_context(name)
     }
+}
+
+/// The indices of the cases of each size, in the order of the cases.
+pub fn by_size(cases: &[Case]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        match groups.iter_mut().find(|group| extent(&cases[group[0]]) == extent(case)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
 }
 
 fn machine_of<'a>(machines: &'a Machines, case: &Case) -> &'a Machine {
@@ -363,7 +372,7 @@ pub fn render(renderer: &mut Renderer, view: &View, frames: u64) -> anyhow::Resu
 }
 
 /// The medians of a round's stages.
-fn medians(frame_us: f64, records: &[FrameRecord]) -> Round {
+pub fn medians(frame_us: f64, records: &[FrameRecord]) -> Round {
     let median = |read: fn(&FrameRecord) -> Option<f64>| {
         let times: Vec<f64> = records.iter().filter_map(read).collect();
         percentile(&sorted(&times), 50.0)

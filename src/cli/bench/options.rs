@@ -107,6 +107,16 @@ pub struct BenchOptions {
     /// The GPU: its number, a part of its name, or the start of its UUID.
     #[arg(long, value_name = "GPU", help_heading = "How often")]
     pub gpu: Option<String>,
+    /// One instance of the program for each of these GPUs, alone and all at the same time: what they take from one another. `all`, or as
+    /// --gpu has them.
+    #[arg(
+        long,
+        value_name = "all|A,B",
+        value_delimiter = ',',
+        conflicts_with_all = ["gpu", "compare", "plot_pixels", "plot_memory"],
+        help_heading = "How often"
+    )]
+    pub gpus: Option<Vec<String>>,
     /// GPU memory that the cases may hold together, MiB; one that has to give way is made anew for its next round. By default
     /// half of what is free.
     #[arg(long, value_name = "MIB", help_heading = "How often")]
@@ -133,7 +143,7 @@ pub struct BenchOptions {
         value_name = "FILE",
         conflicts_with_all = [
             "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "fuse", "rounds", "frames",
-            "warm_up", "seed", "gpu", "memory", "json",
+            "warm_up", "seed", "gpu", "gpus", "memory", "json",
         ],
         help_heading = "Results"
     )]
