@@ -77,5 +77,8 @@ fn memory_and_what_was_left_out_are_in_the_file() {
     let written = results.to_json().expect("writes");
     assert!(written.contains("\"counted_by\": \"vulkan\""), "{written}");
     let read: Results = serde_json::from_str(&written).expect("reads");
-    assert_eq!(read, results);
+    assert_eq!(read.left_out, results.left_out);
+    let memory = |results: &Results| results.cases.iter().map(|case| case.memory).collect::<Vec<_>>();
+    assert_eq!(memory(&read), memory(&results));
+    assert!(memory(&read).iter().all(Option::is_some));
 }

@@ -9,6 +9,9 @@ use crate::timing::statistics::sorted;
 use super::interval::median;
 use super::{Results, growth, memory};
 
+/// From here on times are in milliseconds: longer numbers have no room.
+const LONGEST_US: f64 = 1e5;
+
 /// Height of a plot without its heading, and of a line of that.
 const HEIGHT: f64 = 480.0;
 const LINE: f64 = 18.0;
@@ -52,13 +55,22 @@ pub fn pixels(results: &Results) -> Option<String> {
             points,
         });
     }
-    let mut axes = axes(&lines, |ends| ends)?;
+    let longest = lines.iter().flat_map(|line| &line.points).map(|(.., [_, high])| *high);
+    let is_long = longest.fold(0.0, f64::max) >= LONGEST_US;
+    if is_long {
+        for (_, y, [low, high]) in lines.iter_mut().flat_map(|line| &mut line.points) {
+            [y, low, high].into_iter().for_each(|us| *us *= 1e-3);
+        }
+    }
+    let unit = if is_long { "ms a frame" } else { "µs a frame" };
+    let mut axes = axes(&lines, |[first, last]| [first / 1.15, last * 1.15])?;
     axes.x.is_logarithmic = true;
-    let largest = lines.iter().filter_map(|line| line.points.last());
-    let (pixels, us, _) = largest.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let (pixels, time, _) = points().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let fewest = points().map(|(pixels, ..)| *pixels).fold(f64::MAX, f64::min);
     // Down to where it leaves the plot.
-    let least = axes.x.values[0].max(pixels * axes.y.values[0] / us);
-    let guide = axes.path([(least, us * least / pixels), (*pixels, *us)]);
+    let least = fewest.max(pixels * axes.y.values[0] / time);
+    let guide = axes.path([(least, time * least / pixels), (*pixels, *time)]);
     let guide = html! { path.guide d=(guide) {} };
     let heading = [
         "Cost against pixels",
@@ -67,7 +79,7 @@ pub fn pixels(results: &Results) -> Option<String> {
     Some(file(
         results,
         heading,
-        (&axes, ["frame", "µs a frame"], &ticks),
+        (&axes, ["size of a frame", unit], &ticks),
         &lines,
         &guide,
     ))
@@ -126,11 +138,11 @@ fn file(
 ) -> String {
     let machine = &results.machine;
     let made = format!(
-        "{}, {}; handover {}, {}. {note}",
+        "{}, {}; handover {}, {}",
         machine.gpu, machine.vulkan_driver, results.handover, results.date
     );
     let class = |number: usize| format!("c{} d{}", number % COLOURS, number / COLOURS);
-    let plot_top = 50.0 + LINE * lines.len() as f64;
+    let plot_top = 68.0 + LINE * lines.len() as f64;
     let view = format!("0 0 {WIDTH} {}", plot_top + HEIGHT);
     let content = html! {
         (behind)
@@ -151,8 +163,9 @@ fn file(
             rect.ground width="100%" height="100%" {}
             text.title x="16" y="24" { (title) }
             text.soft x="16" y="42" { (made) }
+            text.soft x="16" y="60" { (note) }
             @for (number, line) in lines.iter().enumerate() {
-                @let y = 60.0 + LINE * number as f64;
+                @let y = 78.0 + LINE * number as f64;
                 path.line.{ (class(number)) } d=(format!("M16 {y}H44")) {}
                 text x="52" y=(y + 4.0) { (line.name) }
             }

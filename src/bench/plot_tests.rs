@@ -60,6 +60,17 @@ fn cost_in_proportion_to_pixels_is_a_straight_line_along_the_guide() {
     assert_eq!(ends, [dots[0], dots[3]].concat());
 }
 
+/// 16K in software takes a minute: its microseconds would not fit beside the axis.
+#[test]
+fn long_times_are_in_milliseconds() {
+    let cases = [(case([1920, 1080], 1), 2e5), (case([16_384, 16_384], 1), 6e7)];
+    let svg = pixels(&results(&cases)).expect("two extents");
+    assert!(
+        svg.contains(">ms a frame<") && svg.contains(">100000<") && !svg.contains(">1000000<"),
+        "{svg}"
+    );
+}
+
 #[test]
 fn memory_has_a_line_for_each_extent() {
     let mut cases = Vec::new();

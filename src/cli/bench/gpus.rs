@@ -102,9 +102,13 @@ fn gpus(wanted: &[String]) -> anyhow::Result<Vec<PhysicalDevice>> {
         let is_gpu = |device: &&PhysicalDevice| {
             device.device_type != vk::PhysicalDeviceType::CPU && device.missing(&[]).is_empty()
         };
-        let mut all: Vec<PhysicalDevice> = visible.vulkan.iter().filter(is_gpu).cloned().collect();
-        // A loader may list a GPU of two drivers twice.
-        all.dedup_by_key(|device| device.uuid);
+        let mut all: Vec<PhysicalDevice> = Vec::new();
+        for device in visible.vulkan.iter().filter(is_gpu) {
+            // A loader may list a GPU of two drivers twice.
+            if !all.iter().any(|other| other.uuid == device.uuid) {
+                all.push(device.clone());
+            }
+        }
         if all.is_empty() {
             all.push(choose(None)?);
         }
