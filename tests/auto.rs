@@ -1,5 +1,6 @@
 //! `--processor auto` and `--schedule auto`, where the host is all there is.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 #[path = "support/program.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

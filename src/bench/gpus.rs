@@ -177,8 +177,7 @@ mod tests {
         let row = |number: usize| {
             let line = text
                 .lines()
-                .filter(|line| line.starts_with(&format!("instance {number} ")))
-                .next_back();
+                .rfind(|line| line.starts_with(&format!("instance {number} ")));
             line.expect("a row").split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(

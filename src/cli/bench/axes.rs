@@ -81,14 +81,14 @@ impl Axes {
                 vec![Instrument::Frame],
             ),
             BenchSet::Instrument => (
-                vec![named(1..=1), named(3..=3)].concat(),
+                [named(1..=1), named(3..=3)].concat(),
                 vec![Pipelined],
                 vec![3],
                 vec![Instrument::Off, Instrument::Frame, Instrument::Full],
             ),
             BenchSet::Pixels => (named(0..=5), vec![Pipelined], vec![3], vec![Instrument::Frame]),
             BenchSet::Memory => (
-                vec![named(1..=1), named(3..=5)].concat(),
+                [named(1..=1), named(3..=5)].concat(),
                 vec![Pipelined],
                 vec![1, 2, 4, 8],
                 vec![Instrument::Frame],
