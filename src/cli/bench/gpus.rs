@@ -61,7 +61,7 @@ pub fn run(options: &BenchOptions, wanted: &[String]) -> anyhow::Result<()> {
     let frames = axes.frames(slowest * parts as u32);
     let seconds = slowest.as_secs_f64() * parts as f64 * (frames.0 + frames.1) as f64 * f64::from(axes.rounds);
     tracing::info!(
-        "{} GPUs, {} cases, {} rounds of {} frames each: about {} s",
+        "{} instances, {} cases, {} rounds of {} frames each: about {} s",
         gpus.len(),
         cases.len(),
         axes.rounds,
