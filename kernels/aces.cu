@@ -21,18 +21,18 @@ pointwise = true
 
 // The fitted curve of the reference rendering transform and the output device transform.
 HANDOVER_INLINE float curve(float v) {
-    return (v * (v + 0.0245786f) - 0.000090537f) / (v * (0.983729f * v + 0.4329510f) + 0.238081f);
+    return quotient(fmaf(v, v + 0.0245786f, -0.000090537f), fmaf(v, fmaf(0.983729f, v, 0.4329510f), 0.238081f));
 }
 
-HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
+HANDOVER_INLINE Light mapped(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
     // sRGB to XYZ, D65 to D60, to AP1, and the desaturation of the rendering transform.
-    float r = curve(0.59719f * color.x + 0.35458f * color.y + 0.04823f * color.z);
-    float g = curve(0.07600f * color.x + 0.90834f * color.y + 0.01566f * color.z);
-    float b = curve(0.02840f * color.x + 0.13383f * color.y + 0.83777f * color.z);
+    float r = curve(fmaf(0.04823f, color.z, fmaf(0.35458f, color.y, 0.59719f * color.x)));
+    float g = curve(fmaf(0.01566f, color.z, fmaf(0.90834f, color.y, 0.07600f * color.x)));
+    float b = curve(fmaf(0.83777f, color.z, fmaf(0.13383f, color.y, 0.02840f * color.x)));
     // The desaturation of the output transform, to XYZ, D60 to D65, to sRGB.
-    return make_float4(clamp(1.60475f * r - 0.53108f * g - 0.07367f * b, 0.0f, 1.0f),
-                       clamp(-0.10208f * r + 1.10813f * g - 0.00605f * b, 0.0f, 1.0f),
-                       clamp(-0.00327f * r - 0.07276f * g + 1.07602f * b, 0.0f, 1.0f), color.w);
+    return {saturate(fmaf(-0.07367f, b, fmaf(-0.53108f, g, 1.60475f * r))),
+                       saturate(fmaf(-0.00605f, b, fmaf(1.10813f, g, -0.10208f * r))),
+                       saturate(fmaf(1.07602f, b, fmaf(-0.07276f, g, -0.00327f * r))), color.w};
 }
 
 HANDOVER_POINTWISE(aces, mapped, NoParameters)

@@ -34,10 +34,11 @@ struct AgxParameters {
 
 // Light in stops, as a share of the 16.5 stops between the two ends, through the fitted sigmoid.
 HANDOVER_INLINE float contrast(float value) {
-    const float lowest = -12.47393f, highest = 4.026069f;  // stops
-    float x = (clamp(log2f(fmaxf(value, 1e-10f)), lowest, highest) - lowest) / (highest - lowest);
-    return ((((((-17.86f * x + 78.01f) * x - 126.7f) * x + 92.06f) * x - 28.72f) * x + 4.361f) * x - 0.1718f) * x +
-           0.002857f;
+    constexpr float lowest = -12.47393f, highest = 4.026069f;  // stops
+    constexpr float scale = 1.0f / (highest - lowest);
+    float x = saturate(fmaf(approximate_log2(value), scale, -lowest * scale));
+    float sum = fmaf(fmaf(fmaf(-17.86f, x, 78.01f), x, -126.7f), x, 92.06f);
+    return fmaf(fmaf(fmaf(fmaf(sum, x, -28.72f), x, 4.361f), x, -0.1718f), x, 0.002857f);
 }
 
 // A slope, a power and a saturation of the ASC colour decision list.
@@ -45,19 +46,27 @@ struct Look {
     float slope_green, slope_blue, power, saturation;
 };
 
+HANDOVER_INLINE float raised(float value, float exponent) {
+    return approximate_exp2(exponent * approximate_log2(value));
+}
+
 // A channel of the look; `luma` is that before slope and power.
 HANDOVER_INLINE float looked(float value, float slope, const Look& look, float luma) {
-    return luma + look.saturation * (power(fmaxf(value * slope, 0.0f), look.power) - luma);
+    return fmaf(look.saturation, raised(fmaxf(value * slope, 0.0f), look.power) - luma, luma);
 }
 
 // From the display's encoding to linear, by the exponent AgX is defined with.
-HANDOVER_INLINE float decoded(float value) { return fminf(power(fmaxf(value, 0.0f), 2.2f), 1.0f); }
+HANDOVER_INLINE float decoded(float value) { return raised(saturate(value), 2.2f); }
 
-HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
+HANDOVER_INLINE float row(float x, float y, float z, float r, float g, float b) {
+    return fmaf(z, b, fmaf(y, g, x * r));
+}
+
+HANDOVER_INLINE Light mapped(float4 color, int2 at, const Pass& pass, const AgxParameters& parameters) {
     // Linear sRGB into the smaller gamut in which the curve is applied.
-    float r = contrast(0.842479062253094f * color.x + 0.0784335999999992f * color.y + 0.0792237451477643f * color.z);
-    float g = contrast(0.0423282422610123f * color.x + 0.878468636469772f * color.y + 0.0791661274605434f * color.z);
-    float b = contrast(0.0423756549057051f * color.x + 0.0784336f * color.y + 0.879142973793104f * color.z);
+    float r = contrast(row(0.842479062253094f, 0.0784335999999992f, 0.0792237451477643f, color.x, color.y, color.z));
+    float g = contrast(row(0.0423282422610123f, 0.878468636469772f, 0.0791661274605434f, color.x, color.y, color.z));
+    float b = contrast(row(0.0423756549057051f, 0.0784336f, 0.879142973793104f, color.x, color.y, color.z));
     if (parameters.look != 0u) {
         const Look golden = {0.9f, 0.5f, 0.8f, 0.8f}, punchy = {1.0f, 1.0f, 1.35f, 1.4f};
         Look look = parameters.look == 1u ? golden : punchy;
@@ -67,9 +76,9 @@ HANDOVER_INLINE float4 mapped(float4 color, int2 at, const Pass& pass, const Agx
         b = looked(b, look.slope_blue, look, luma);
     }
     // Back to the display's gamut.
-    return make_float4(decoded(1.19687900512017f * r - 0.0980208811401368f * g - 0.0990297440797205f * b),
-                       decoded(-0.0528968517574562f * r + 1.15190312990417f * g - 0.0989611768448433f * b),
-                       decoded(-0.0529716355144438f * r - 0.0980434501171241f * g + 1.15107367264116f * b), color.w);
+    return {decoded(row(1.19687900512017f, -0.0980208811401368f, -0.0990297440797205f, r, g, b)),
+                       decoded(row(-0.0528968517574562f, 1.15190312990417f, -0.0989611768448433f, r, g, b)),
+                       decoded(row(-0.0529716355144438f, -0.0980434501171241f, 1.15107367264116f, r, g, b)), color.w};
 }
 
 HANDOVER_POINTWISE(agx, mapped, AgxParameters)

@@ -168,8 +168,15 @@ HANDOVER_INLINE unsigned short lower(unsigned word) { return (unsigned short)wor
 HANDOVER_INLINE unsigned short upper(unsigned word) { return (unsigned short)(word >> 16); }
 HANDOVER_INLINE unsigned joined(unsigned short low, unsigned short high) { return low | unsigned(high) << 16; }
 
-// The bits of texels 2 `pair` and 2 `pair` + 1 of a row; those outside are the nearest inside.
+// Whether all texels are inside from pair `first` to pair `last`, in rows `top` to `bottom`.
+HANDOVER_INLINE bool all_inside(const Image& image, int first, int last, int top, int bottom) {
+    return first >= 0 && 2 * last + 1 < int(image.extent.x) && top >= 0 && bottom < int(image.extent.y);
+}
+
+// The bits of texels 2 `pair` and 2 `pair` + 1 of a row; those outside are the nearest inside, if any may be outside.
+template <bool inside>
 HANDOVER_INLINE uint4 load_pair_bits(const Image& image, int pair, int y) {
+    if (inside) return surf2Dread<uint4>(image.surface, pair * 16, y);
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
     if (pair >= 0 && 2 * pair < last) return surf2Dread<uint4>(image.surface, pair * 16, y);
@@ -188,8 +195,9 @@ HANDOVER_INLINE float3 share_of_limit(float3 color, float per_limit) {
 }
 
 // A pair of the picture as shares of the limit, or of what bloom itself stored as it is, where there is no limit.
+template <bool inside>
 HANDOVER_INLINE Pair load_pair(const Image& image, int pair, int y, float per_limit) {
-    Pair colors = to_pair(load_pair_bits(image, pair, y));
+    Pair colors = to_pair(load_pair_bits<inside>(image, pair, y));
     if (per_limit == 0.0f) return colors;
     return {share_of_limit(colors.even, per_limit), share_of_limit(colors.odd, per_limit)};
 }
@@ -200,9 +208,10 @@ struct RowSums {
     float3 inner, outer;
 };
 
+template <bool inside>
 HANDOVER_INLINE RowSums row_sums(const Image& source, int x, int y, float per_limit) {
-    Pair left = load_pair(source, x - 1, y, per_limit), here = load_pair(source, x, y, per_limit),
-         right = load_pair(source, x + 1, y, per_limit);
+    Pair left = load_pair<inside>(source, x - 1, y, per_limit), here = load_pair<inside>(source, x, y, per_limit),
+         right = load_pair<inside>(source, x + 1, y, per_limit);
     float3 middle = here.even + here.odd;
     float3 ends = (left.even + left.odd) + (right.even + right.odd);
     return {left.odd + middle + right.even, accumulate(ends, middle, 2.0f)};
@@ -213,14 +222,15 @@ HANDOVER_INLINE RowSums row_sums(const Image& source, int x, int y, float per_li
 // and 6x6 with 1 1 2 2 1 1 along each axis over 128. Texel (2x, 2y) of the source is the upper left of the
 // destination's four, whatever the extents, so that odd sizes need no fractions. A thread makes `rows` texels of a
 // column, whose sums share rows.
-template <int rows>
-HANDOVER_INLINE void down(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
+template <bool inside, int rows>
+HANDOVER_INLINE void down_from(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
 #pragma unroll
     for (int row = 0; row < rows; ++row) out[row] = make_float3(0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int pair = 0; pair < rows + 2; ++pair) {
         int y = 2 * (at.y - 1 + pair);
-        RowSums even = row_sums(source, at.x, y, per_limit), odd = row_sums(source, at.x, y + 1, per_limit);
+        RowSums even = row_sums<inside>(source, at.x, y, per_limit);
+        RowSums odd = row_sums<inside>(source, at.x, y + 1, per_limit);
         float3 outer = even.outer + odd.outer;
         if (pair >= 2) out[pair - 2] = accumulate(out[pair - 2] + outer, even.inner, 4.0f);
         if (pair >= 1 && pair <= rows) {
@@ -229,6 +239,14 @@ HANDOVER_INLINE void down(float3 (&out)[rows], const Image& source, int2 at, flo
         }
         if (pair < rows) out[pair] = accumulate(outer, odd.inner, 4.0f);
     }
+}
+
+template <int rows>
+HANDOVER_INLINE void down(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
+    if (all_inside(source, at.x - 1, at.x + 1, 2 * at.y - 2, 2 * at.y + 2 * rows + 1))
+        down_from<true>(out, source, at, per_limit);
+    else
+        down_from<false>(out, source, at, per_limit);
 }
 
 // How much of a colour is above the threshold, in [0, 1]: nothing below threshold - knee, quadratic up to
@@ -284,14 +302,22 @@ HANDOVER_INLINE float tent(int place, int tap) {
     return k < 0 || k > 3 ? 0.0f : even[odd ? 3 - k : k];
 }
 
-// Makes 4x4 texels of the enlarged source, from column and row 4 `at`; in 256ths.
-HANDOVER_INLINE void up(float3 (&out)[4][4], const Image& source, int2 at) {
+// Makes 4x4 texels of the enlarged source, from column and row 4 `at`; in 256ths. And reads the texels where they go,
+// which are on their way meanwhile.
+template <bool inside>
+HANDOVER_INLINE void up_from(float3 (&out)[4][4], uint4 (&places)[4][2], const Image& source, const Image& into,
+                             int2 at) {
+#pragma unroll
+    for (int y = 0; y < 4; ++y) {
+#pragma unroll
+        for (int x = 0; x < 2; ++x) places[y][x] = load_pair_bits<inside>(into, 2 * at.x + x, 4 * at.y + y);
+    }
 #pragma unroll
     for (int tap = 0; tap < 6; ++tap) {
         float3 texels[6];
 #pragma unroll
         for (int pair = 0; pair < 3; ++pair) {
-            Pair colors = load_pair(source, at.x - 1 + pair, 2 * at.y - 2 + tap, 0.0f);
+            Pair colors = load_pair<inside>(source, at.x - 1 + pair, 2 * at.y - 2 + tap, 0.0f);
             texels[2 * pair] = colors.even;
             texels[2 * pair + 1] = colors.odd;
         }
@@ -311,26 +337,35 @@ HANDOVER_INLINE void up(float3 (&out)[4][4], const Image& source, int2 at) {
     }
 }
 
+HANDOVER_INLINE void up(float3 (&out)[4][4], uint4 (&places)[4][2], const Image& source, const Image& into, int2 at) {
+    if (all_inside(source, at.x - 1, at.x + 1, 2 * at.y - 2, 2 * at.y + 3) &&
+        all_inside(into, 2 * at.x, 2 * at.x + 1, 4 * at.y, 4 * at.y + 3))
+        up_from<true>(out, places, source, into, at);
+    else
+        up_from<false>(out, places, source, into, at);
+}
+
 extern "C" __global__ void bloom_up(const __grid_constant__ Pass pass,
                                     const __grid_constant__ BloomParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.destination, make_int2(4 * at.x, 4 * at.y))) return;
     float3 wide[4][4];
-    up(wide, pass.source, at);
+    uint4 bits[4][2];
+    up(wide, bits, pass.source, pass.second, at);
     float narrow_weight = 1.0f - parameters.scatter, wide_weight = parameters.scatter * (1.0f / 256.0f);
 #pragma unroll
     for (int y = 0; y < 4; ++y) {
 #pragma unroll
-        for (int x = 0; x < 4; x += 2) {
-            int2 place = make_int2(4 * at.x + x, 4 * at.y + y);
-            if (!covers(pass.destination, place)) continue;
-            Pair narrow = load_pair(pass.second, place.x / 2, place.y, 0.0f);
+        for (int x = 0; x < 2; ++x) {
+            int2 place = make_int2(4 * at.x + 2 * x, 4 * at.y + y);
+            Pair narrow = to_pair(bits[y][x]);
             float3 none = make_float3(0.0f, 0.0f, 0.0f);
-            float3 even = accumulate(accumulate(none, narrow.even, narrow_weight), wide[y][x], wide_weight);
-            float3 odd = accumulate(accumulate(none, narrow.odd, narrow_weight), wide[y][x + 1], wide_weight);
-            store_two(pass.destination, place,
-                            make_uint4(joined(float_to_half(even.x), float_to_half(even.y)), float_to_half(even.z),
-                                       joined(float_to_half(odd.x), float_to_half(odd.y)), float_to_half(odd.z)));
+            float3 even = accumulate(accumulate(none, narrow.even, narrow_weight), wide[y][2 * x], wide_weight);
+            float3 odd = accumulate(accumulate(none, narrow.odd, narrow_weight), wide[y][2 * x + 1], wide_weight);
+            if (covers(pass.destination, place))
+                store_two(pass.destination, place,
+                          make_uint4(to_halves(even.x, even.y), to_halves(even.z, 0.0f), to_halves(odd.x, odd.y),
+                                     to_halves(odd.z, 0.0f)));
         }
     }
 }
@@ -340,25 +375,27 @@ HANDOVER_INLINE uint2 lit(unsigned red_green, unsigned blue_alpha, float3 added,
     float red = fminf(fmaf(added.x, weight, half_to_float(lower(red_green))), half_limit);
     float green = fminf(fmaf(added.y, weight, half_to_float(upper(red_green))), half_limit);
     float blue = fminf(fmaf(added.z, weight, half_to_float(lower(blue_alpha))), half_limit);
-    return make_uint2(joined(float_to_half(red), float_to_half(green)), joined(float_to_half(blue), upper(blue_alpha)));
+    return make_uint2(to_halves(red, green), with_low(blue_alpha, blue));
 }
 
-extern "C" __global__ void bloom_composite(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 4) bloom_composite(const __grid_constant__ Pass pass,
                                            const __grid_constant__ BloomParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.destination, make_int2(4 * at.x, 4 * at.y))) return;
     float3 wide[4][4];
-    up(wide, pass.source, at);
+    uint4 colors[4][2];
+    up(wide, colors, pass.source, pass.second, at);
     float weight = parameters.intensity * (1.0f / 256.0f);
 #pragma unroll
     for (int y = 0; y < 4; ++y) {
 #pragma unroll
-        for (int x = 0; x < 4; x += 2) {
-            int2 place = make_int2(4 * at.x + x, 4 * at.y + y);
-            if (!covers(pass.destination, place)) continue;
-            uint4 color = light_of(load_pair_bits(pass.second, place.x / 2, place.y));
-            uint2 even = lit(color.x, color.y, wide[y][x], weight), odd = lit(color.z, color.w, wide[y][x + 1], weight);
-            store_two(pass.destination, place, make_uint4(even.x, even.y, odd.x, odd.y));
+        for (int x = 0; x < 2; ++x) {
+            int2 place = make_int2(4 * at.x + 2 * x, 4 * at.y + y);
+            uint4 color = light_of(colors[y][x]);
+            uint2 even = lit(color.x, color.y, wide[y][2 * x], weight);
+            uint2 odd = lit(color.z, color.w, wide[y][2 * x + 1], weight);
+            if (covers(pass.destination, place))
+                store_two(pass.destination, place, make_uint4(even.x, even.y, odd.x, odd.y));
         }
     }
 }

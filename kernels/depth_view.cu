@@ -39,30 +39,27 @@ destination = "output"
 pointwise = true
 ---*/
 #include "handover.cuh"
+#include "handover_srgb.cuh"
 
 struct DepthViewParameters {
     float near;
     float far;
 };
 
-// The sRGB encoding undone.
-HANDOVER_INLINE float decoded(float value) {
-    value = clamp(value, 0.0f, 1.0f);
-    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
-}
-
-HANDOVER_INLINE float4 depth_shown(float4 color, int2 at, const Pass& pass, const DepthViewParameters& parameters) {
-    float disparity = 1.0f / fmaxf(load_depth(pass, at.x, at.y), 1e-6f);
-    float nearest = 1.0f / parameters.near, farthest = 1.0f / parameters.far;
-    float x = clamp((disparity - farthest) / (nearest - farthest), 0.0f, 1.0f);
+HANDOVER_INLINE Light depth_shown(float4 color, Depth depth, int2 at, const Pass& pass,
+                                   const DepthViewParameters& parameters) {
+    float disparity = approximate_reciprocal(fmaxf(depth.metres, 1e-6f));
+    // (disparity - 1 / far) / (1 / near - 1 / far)
+    float scale = parameters.near * approximate_reciprocal(parameters.far - parameters.near);
+    float x = saturate(fmaf(disparity, parameters.far, -1.0f) * scale);
     // Turbo, encoded as sRGB.
-    float red = ((((59.28637943f * x - 152.94239396f) * x + 132.13108234f) * x - 42.66032258f) * x + 4.61539260f) * x +
-                0.13572138f;
-    float green = ((((2.82956604f * x + 4.27729857f) * x - 14.18503333f) * x + 4.84296658f) * x + 2.19418839f) * x +
-                  0.09140261f;
-    float blue = ((((27.34824973f * x - 89.90310912f) * x + 110.36276771f) * x - 60.58204836f) * x + 12.64194608f) * x +
-                 0.10667330f;
-    return make_float4(decoded(red), decoded(green), decoded(blue), color.w);
+    float red = fmaf(fmaf(fmaf(fmaf(fmaf(59.28637943f, x, -152.94239396f), x, 132.13108234f), x, -42.66032258f), x,
+                          4.61539260f), x, 0.13572138f);
+    float green = fmaf(fmaf(fmaf(fmaf(fmaf(2.82956604f, x, 4.27729857f), x, -14.18503333f), x, 4.84296658f), x,
+                            2.19418839f), x, 0.09140261f);
+    float blue = fmaf(fmaf(fmaf(fmaf(fmaf(27.34824973f, x, -89.90310912f), x, 110.36276771f), x, -60.58204836f), x,
+                           12.64194608f), x, 0.10667330f);
+    return {srgb_decoded(saturate(red)), srgb_decoded(saturate(green)), srgb_decoded(saturate(blue)), color.w};
 }
 
 HANDOVER_POINTWISE(depth_view, depth_shown, DepthViewParameters)

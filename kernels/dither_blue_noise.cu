@@ -8,7 +8,7 @@ broken_pixels = "NaN and negative values are read as 0, infinity as 65504; light
 
 [tolerance]
 ulps = 1
-why = "the level is decided on sums, products, quotients and roots, which are the same everywhere; a power differs by some ulps of float when the level is turned into light"
+why = "where an approximation could err, the level is decided on sums, products, quotients and roots, which are the same everywhere; a power differs by some ulps of float when the level is turned into light"
 
 [[parameters]]
 name = "levels"
@@ -26,6 +26,7 @@ destination = "output"
 pointwise = true
 ---*/
 #include "handover.cuh"
+#include "handover_dither.cuh"
 
 struct DitherBlueNoiseParameters {
     unsigned levels;
@@ -33,7 +34,7 @@ struct DitherBlueNoiseParameters {
 
 // The rank, 0 to 4095, of each texel among 64x64, row after row.
 // From tests/fixtures/make-blue-noise:
-__device__ const unsigned short blue_noise[64 * 64] = {
+alignas(4) __device__ const unsigned short blue_noise[64 * 64] = {
     3832, 215, 2973, 1507, 548, 2066, 341, 1824, 838, 2025, 1129, 3148, 2212, 4093, 1286, 2450, 1605, 958, 3381, 125,
     3562, 1934, 4063, 1212, 2481, 663, 1332, 3145, 4018, 2653, 3352, 1662, 676, 3500, 2303, 3059, 3546, 197, 2462,
     3997, 292, 3093, 596, 2259, 1640, 3186, 3949, 1192, 2507, 903, 3330, 2130, 2965, 3787, 2280, 1162, 4016, 598,
@@ -246,33 +247,26 @@ __device__ const unsigned short blue_noise[64 * 64] = {
 };
 // End of what tests/fixtures/make-blue-noise wrote.
 
-// The sRGB encoding of light in [0, 1]. The power 1 / 2.4 = 1/4 + 1/6 is made of roots, the cube root by Halley's method
-// from a line: only operations that round alike everywhere, so that no level flips between a GPU and a CPU. Three steps
-// leave 3e-7 of the value.
-HANDOVER_INLINE float encoded(float light) {
-    if (light <= 0.0031308f) return 12.92f * light;
-    float root = sqrtf(light);
-    float cube_root = 0.45f + 0.55f * root;
-    for (int step = 0; step < 3; ++step) {
-        float cube = cube_root * cube_root * cube_root;
-        cube_root = cube_root * (cube + 2.0f * root) / (2.0f * cube + root);
+// What a texel's value is rounded up by: read for two texels at once.
+struct Threshold {
+    float value;
+
+    using Two = ushort2;
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) {
+        const ushort2* pairs = reinterpret_cast<const ushort2*>(blue_noise);
+        return __ldg(pairs + (at.y % 64 * 64 + at.x % 64) / 2);
     }
-    return 1.055f * (sqrtf(root) * cube_root) - 0.055f;
-}
 
-// Light of the level below or above, of levels 0 to `highest`: the share of thresholds that lead to the one above is how
-// far the value is from the one below.
-HANDOVER_INLINE float dithered(float value, float threshold, float highest) {
-    float level = fminf(floorf(encoded(fminf(value, 1.0f)) * highest + threshold), highest) / highest;
-    return level <= 0.04045f ? level / 12.92f : power((level + 0.055f) / 1.055f, 2.4f);
-}
+    // (rank + 1/2) / 4096: the rank's 12 bits are the first after the point of 1.
+    static HANDOVER_INLINE Threshold of(Two two, bool second) {
+        unsigned rank = second ? two.y : two.x;
+        return {__uint_as_float(0x3f800000u | rank << 11) - (1.0f - 0.5f / 4096.0f)};
+    }
+};
 
-HANDOVER_INLINE float4 dithered_color(float4 color, int2 at, const Pass& pass,
+HANDOVER_INLINE Light dithered_color(float4 color, Threshold threshold, int2 at, const Pass& pass,
                                       const DitherBlueNoiseParameters& parameters) {
-    float threshold = (float(blue_noise[at.y % 64 * 64 + at.x % 64]) + 0.5f) * (1.0f / 4096.0f);
-    float highest = float(parameters.levels - 1u);
-    return make_float4(dithered(color.x, threshold, highest), dithered(color.y, threshold, highest),
-                       dithered(color.z, threshold, highest), color.w);
+    return dithered(color, threshold.value, parameters.levels);
 }
 
 HANDOVER_POINTWISE(dither_blue_noise, dithered_color, DitherBlueNoiseParameters)

@@ -61,26 +61,36 @@ HANDOVER_INLINE unsigned pcg(unsigned value) {
 
 // Triangular noise in [-1, 1] from the two halves of one hash.
 HANDOVER_INLINE float noise(unsigned hash) {
-    return float(int(hash & 0xffffu) + int(hash >> 16) - 0xffff) * (1.0f / 65535.0f);
+    return (__uint_as_float(whole_bits + (hash & 0xffffu) + (hash >> 16)) - (whole_floats + 65535.0f)) * (1.0f / 65535.0f);
 }
 
 // The noise of a channel: that of all channels, mixed with its own.
 HANDOVER_INLINE float mixed(float common, unsigned hash, float colour) {
-    return common * (1.0f - colour) + noise(hash) * colour;
+    return fmaf(noise(hash), colour, common * (1.0f - colour));
 }
 
 HANDOVER_INLINE float4 grained(float4 color, int2 at, const Pass& pass, const FilmGrainParameters& parameters) {
+    unsigned x = unsigned(at.x), y = unsigned(at.y);
+    if (parameters.size > 1u) {
+        // 2^31 over the size, rounded up, is off by less than 8, which for places up to 2^28 changes no whole quotient.
+        unsigned inverse = 0x80000000u / parameters.size + 1u;
+        x = __umulhi(2u * x, inverse);
+        y = __umulhi(2u * y, inverse);
+    }
     // Of the frame number the low 32 bits count.
-    unsigned red = pcg(unsigned(at.x) / parameters.size +
-                       pcg(unsigned(at.y) / parameters.size + pcg(unsigned(pass.frame))));
+    unsigned red = pcg(x + pcg(y + pcg(unsigned(pass.frame))));
     unsigned green = pcg(red), blue = pcg(green);
     float common = noise(pcg(blue));
     // The share of grains that are opaque deviates by this root, here 1 in the middle.
-    float level = fminf(luminance(color), 1.0f);
-    float amount = parameters.amount * (2.0f * sqrtf(level * (1.0f - level)));
-    return make_float4(color.x + amount * mixed(common, red, parameters.colour),
-                       color.y + amount * mixed(common, green, parameters.colour),
-                       color.z + amount * mixed(common, blue, parameters.colour), color.w);
+    float level = saturate(luminance(color));
+    float amount = 2.0f * parameters.amount * approximate_root(level * (1.0f - level));
+    float3 grain = make_float3(common, common, common);
+    if (parameters.colour > 0.0f) {
+        grain = make_float3(mixed(common, red, parameters.colour), mixed(common, green, parameters.colour),
+                            mixed(common, blue, parameters.colour));
+    }
+    return make_float4(fmaf(amount, grain.x, color.x), fmaf(amount, grain.y, color.y), fmaf(amount, grain.z, color.z),
+                       color.w);
 }
 
 HANDOVER_POINTWISE(film_grain, grained, FilmGrainParameters)

@@ -63,20 +63,15 @@ constexpr int tile_pairs = tile_width / 2;
 
 HANDOVER_INLINE float luma(float4 color) { return sqrtf(fminf(luminance(color), 1.0f)); }
 
-// The light of two texels side by side, of which the first is in an even column, as bits; of those outside the nearest
+// Two texels side by side, of which the first is in an even column, as they are stored; of those outside the nearest
 // inside.
 HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
-    uint4 bits;
-    if (x >= 0 && x < last) {
-        bits = surf2Dread<uint4>(image.surface, x * int(texel_size), y);
-    } else {
-        uint2 first = surf2Dread<uint2>(image.surface, min(max(x, 0), last) * int(texel_size), y);
-        uint2 second = surf2Dread<uint2>(image.surface, min(max(x + 1, 0), last) * int(texel_size), y);
-        bits = make_uint4(first.x, first.y, second.x, second.y);
-    }
-    return light_of(bits);
+    if (x >= 0 && x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    uint2 first = surf2Dread<uint2>(image.surface, min(max(x, 0), last) * int(texel_size), y);
+    uint2 second = surf2Dread<uint2>(image.surface, min(max(x + 1, 0), last) * int(texel_size), y);
+    return make_uint4(first.x, first.y, second.x, second.y);
 }
 
 HANDOVER_INLINE float luma(unsigned red_green, unsigned blue) {
@@ -188,6 +183,9 @@ HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parame
     int2 side = is_horizontal ? make_int2(0, sign) : make_int2(sign, 0);
     int2 step = is_horizontal ? make_int2(1, 0) : make_int2(0, 1);
 
+    // On their way while the edge is followed.
+    int2 beside = inside(place.image, place.at.x + side.x, place.at.y + side.y);
+    ushort4 own_bits = load_bits(place.image, place.at), beside_bits = load_bits(place.image, beside);
     SpanEnd ends[2];
     find_ends(ends, place, side, step, edge_luma, enough);
     SpanEnd negative = ends[0], positive = ends[1];
@@ -204,8 +202,8 @@ HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parame
     float smooth = (contrast * contrast) * (3.0f - 2.0f * contrast);
     float offset = fmaxf(edge_offset, smooth * smooth * parameters.subpix);
 
-    float4 color = load(place.image, place.at.x, place.at.y);
-    float4 blended = color * (1.0f - offset) + load(place.image, place.at.x + side.x, place.at.y + side.y) * offset;
+    float4 color = light(to_float(own_bits));
+    float4 blended = color * (1.0f - offset) + light(to_float(beside_bits)) * offset;
     return make_float4(blended.x, blended.y, blended.z, color.w);
 }
 
@@ -222,12 +220,21 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
     int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
     int2 first = make_int2(int(blockIdx.x) * block_width, int(blockIdx.y) * block_height);
     if (thread == 0) edge_count = 0;
+    auto pair_of_tile = [&](int i) {
+        return load_pair(pass.source, first.x - around + 2 * (i % tile_pairs), first.y - around + i / tile_pairs);
+    };
+    uint4 next = pair_of_tile(thread);
     for (int i = thread; i < tile_pairs * tile_height; i += threads) {
-        int x = 2 * (i % tile_pairs), y = i / tile_pairs;
-        uint4 bits = load_pair(pass.source, first.x - around + x, first.y - around + y);
-        lumas[y * tile_width + x] = luma(bits.x, bits.y);
-        lumas[y * tile_width + x + 1] = luma(bits.z, bits.w);
+        uint4 bits = light_of(next);
+        // On its way while this one's luma is computed.
+        if (i + threads < tile_pairs * tile_height) next = pair_of_tile(i + threads);
+        lumas[2 * i] = luma(bits.x, bits.y);
+        lumas[2 * i + 1] = luma(bits.z, bits.w);
     }
+    int2 uppermost = make_int2(first.x + 2 * int(threadIdx.x), first.y + int(threadIdx.y));
+    uint4 pairs[4];
+#pragma unroll
+    for (int row = 0; row < 4; ++row) pairs[row] = load_pair(pass.source, uppermost.x, uppermost.y + 8 * row);
     __syncthreads();
 
     // Pairs that this thread finds edges in: two bits each.
@@ -235,14 +242,14 @@ extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_
 #pragma unroll
     for (int row = 0; row < 4; ++row) {
         int x = 2 * int(threadIdx.x), y = int(threadIdx.y) + 8 * row;
-        int2 at = make_int2(first.x + x, first.y + y);
+        int2 at = make_int2(uppermost.x, uppermost.y + 8 * row);
         if (!covers(pass.destination, at)) break;
         const float* here = lumas + (y + around) * tile_width + x + around;
         Extremes first_lumas = extremes(here[-tile_width], here[tile_width], here[-1], here[1], here[0]);
         Extremes second_lumas = extremes(here[1 - tile_width], here[1 + tile_width], here[0], here[2], here[1]);
         bool left = is_at_edge(first_lumas, parameters), right = is_at_edge(second_lumas, parameters);
         bool is_pair = at.x + 1 < int(pass.destination.extent.x);
-        uint4 bits = load_pair(pass.source, at.x, at.y);
+        uint4 bits = light_of(pairs[row]);
         if (is_pair && !left && !right) {
             surf2Dwrite(bits, pass.destination.surface, at.x * int(texel_size), at.y);
         } else {

@@ -100,7 +100,15 @@ HANDOVER_INLINE float approximate_root(float value) {
 
 // Limited to [0, 1]; NaN is 0.
 HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
+
+// The sum, rounded down.
+HANDOVER_INLINE float add_down(float a, float b) { return __fadd_rd(a, b); }
 #endif
+
+// 2^23 and its bits. From there to 2^24 floats are whole, and their lowest 23 bits count from 2^23: sums with it make floats
+// of whole numbers, and whole numbers of floats, in one instruction, where a conversion takes several times as long.
+constexpr float whole_floats = 8388608.0f;
+constexpr unsigned whole_bits = 0x4b000000u;
 
 HANDOVER_INLINE float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
 HANDOVER_INLINE float4 operator*(float4 a, float s) { return make_float4(a.x * s, a.y * s, a.z * s, a.w * s); }
@@ -137,7 +145,7 @@ HANDOVER_INLINE float2 to_float(unsigned word) {
 HANDOVER_INLINE unsigned to_halves(float low, float high) { return word_of(float_to_half(low), float_to_half(high)); }
 
 // A word with another lower half.
-HANDOVER_INLINE unsigned with_low(unsigned word, float low) { return (word & 0xffff0000u) | float_to_half(low); }
+HANDOVER_INLINE unsigned with_low(unsigned word, float low) { return __byte_perm(to_halves(low, low), word, 0x7610u); }
 
 // Not 0 where one of a word's halves is not light: negative, NaN or infinite.
 HANDOVER_INLINE unsigned broken(unsigned word) { return (word | (word + 0x04000400u)) & 0x80008000u; }
@@ -161,8 +169,10 @@ HANDOVER_INLINE uint4 read_two(const Image& image, int x, int y) {
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
     if (x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
-    uint2 edge = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
-    return make_uint4(edge.x, edge.y, edge.x, edge.y);
+    // Both are the edge, but a copy would wait for the access at once, and where there is none as well.
+    uint2 first = surf2Dread<uint2>(image.surface, last * int(texel_size), y);
+    uint2 second = surf2Dread<uint2>(image.surface, min(x + 1, last) * int(texel_size), y);
+    return make_uint4(first.x, first.y, second.x, second.y);
 }
 
 // Two texels of a row as they are stored; for the first and the last lane of a warp, also the texel beside.

@@ -7,6 +7,7 @@
 // did. `color` is light, as `load` reads it, and what is given back is stored as `store` does. Neighbouring pointwise
 // effects are run as one kernel, which reads and writes the picture once: so of `pass.source` and `pass.destination` only
 // the extents mean anything. A function of ushort4 instead of float4 is given the texel's bits, and gives bits back.
+// After the texel a function may take a companion, see `Depth`, and it may give back `Light`. `at` is inside of the image.
 
 // A thread makes so many pairs of texels along a row, in so many rows, of a block of so many threads. A pair is one access
 // of 16 bytes. The program reads these numbers here: a line each.
@@ -15,37 +16,161 @@ constexpr int pointwise_rows = 2;
 constexpr int pointwise_block_width = 16;
 constexpr int pointwise_block_height = 8;
 
-// What a pointwise function takes and gives: nothing known, light, bits.
-enum class PointwiseKind { none, light, bits };
+// What a function gives back that limits its texel itself: nothing below 0, above 65504 or not a number.
+struct Light {
+    float x, y, z, w;
+};
 
-template <typename Parameters>
-__device__ constexpr PointwiseKind pointwise_kind(float4 (*)(float4, int2, const Pass&, const Parameters&)) {
-    return PointwiseKind::light;
+template <typename Made>
+constexpr bool makes_light = false;
+template <>
+constexpr bool makes_light<Light> = true;
+
+// Two texels of a row as they are stored, and whether they are known to be light.
+template <bool is_light>
+struct TexelPair {
+    uint4 words;
+};
+
+// What a function takes besides of its texel is read for the pair, in one access, before the first texel is written: its
+// type has what is read as `Two`, `read`, whose `at` is the pair's first place, and `of`, which makes one of it.
+struct NoCompanion {
+    struct Two {};
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) { return {}; }
+};
+
+template <typename Companion>
+constexpr bool has_companion = true;
+template <>
+constexpr bool has_companion<NoCompanion> = false;
+
+// Two texels of a row by one access, of 8 bytes each or of 4. `at` is inside, and its x even; where there is no second, it is 0.
+HANDOVER_INLINE uint4 read_pair(const Image& image, int2 at) {
+    if (at.x + 1 < int(image.extent.x)) return surf2Dread<uint4>(image.surface, at.x * int(texel_size), at.y);
+    uint2 last = surf2Dread<uint2>(image.surface, at.x * int(texel_size), at.y);
+    return make_uint4(last.x, last.y, 0u, 0u);
 }
 
-template <typename Parameters>
-__device__ constexpr PointwiseKind pointwise_kind(ushort4 (*)(ushort4, int2, const Pass&, const Parameters&)) {
-    return PointwiseKind::bits;
+HANDOVER_INLINE uint2 read_word_pair(const Image& image, int2 at) {
+    if (at.x + 1 < int(image.extent.x)) return surf2Dread<uint2>(image.surface, at.x * 4, at.y);
+    return make_uint2(surf2Dread<unsigned>(image.surface, at.x * 4, at.y), 0u);
 }
 
-template <typename Parameters>
-__device__ constexpr PointwiseKind pointwise_kind(...) {
-    return PointwiseKind::none;
-}
+// The guides, as `load_depth` and its like read them.
+struct Depth {
+    float metres;
 
-// The texel that a pointwise function makes of another, both as they are stored.
+    using Two = uint2;
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) { return read_word_pair(pass.depth, at); }
+    static HANDOVER_INLINE Depth of(Two two, bool second) { return {__uint_as_float(second ? two.y : two.x)}; }
+};
+
+struct Normal {
+    float x, y, z;
+
+    using Two = uint4;
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) { return read_pair(pass.normal, at); }
+    static HANDOVER_INLINE Normal of(Two two, bool second) {
+        float2 xy = to_float(second ? two.z : two.x);
+        return {xy.x, xy.y, half_to_float(halves_of(second ? two.w : two.y).x)};
+    }
+};
+
+struct Albedo {
+    unsigned bytes;  // red in the lowest
+
+    using Two = uint2;
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) { return read_word_pair(pass.albedo, at); }
+    static HANDOVER_INLINE Albedo of(Two two, bool second) { return {second ? two.y : two.x}; }
+};
+
+struct Motion {
+    float x, y;
+
+    using Two = uint2;
+    static HANDOVER_INLINE Two read(const Pass& pass, int2 at) { return read_word_pair(pass.motion, at); }
+    static HANDOVER_INLINE Motion of(Two two, bool second) {
+        float2 motion = to_float(second ? two.y : two.x);
+        return {motion.x, motion.y};
+    }
+};
+
+// What a pointwise function takes: `fits` where it is one.
+template <typename Function, typename Parameters>
+struct PointwiseSignature {
+    static constexpr bool fits = false;
+    using Companion = NoCompanion;
+};
+
+template <typename Made, typename Texel>
+constexpr bool makes = false;
+template <>
+constexpr bool makes<float4, float4> = true;
+template <>
+constexpr bool makes<Light, float4> = true;
+template <>
+constexpr bool makes<ushort4, ushort4> = true;
+
+template <typename M, typename T, typename Parameters>
+struct PointwiseSignature<M (*)(T, int2, const Pass&, const Parameters&), Parameters> {
+    static constexpr bool fits = makes<M, T>;
+    using Made = M;
+    using Texel = T;
+    using Companion = NoCompanion;
+};
+
+template <typename M, typename T, typename C, typename Parameters>
+struct PointwiseSignature<M (*)(T, C, int2, const Pass&, const Parameters&), Parameters> {
+    static constexpr bool fits = makes<M, T>;
+    using Made = M;
+    using Texel = T;
+    using Companion = C;
+};
+
+HANDOVER_INLINE uint2 words_of(ushort4 bits) { return make_uint2(word_of(bits.x, bits.y), word_of(bits.z, bits.w)); }
+
+// The texels that a pointwise function makes of others.
 template <auto function, typename P>
 struct Pointwise {
     using Parameters = P;
+    using Signature = PointwiseSignature<decltype(function), P>;
+    using Companion = typename Signature::Companion;
+    using Read = typename Companion::Two;
 
-    static HANDOVER_INLINE ushort4 apply(ushort4 bits, int2 at, const Pass& pass, const Parameters& parameters) {
-        constexpr PointwiseKind kind = pointwise_kind<Parameters>(function);
-        if constexpr (kind == PointwiseKind::light) {
-            return to_half(light(function(light(to_float(bits)), at, pass, parameters)));
-        } else if constexpr (kind == PointwiseKind::bits) {
-            return function(bits, at, pass, parameters);
+    static HANDOVER_INLINE Read read(const Pass& pass, int2 at) { return Companion::read(pass, at); }
+
+    template <typename Texel>
+    static HANDOVER_INLINE auto called(Texel texel, const Read& read, bool second, int2 at, const Pass& pass,
+                                       const Parameters& parameters) {
+        if constexpr (has_companion<Companion>)
+            return function(texel, Companion::of(read, second), at, pass, parameters);
+        else
+            return function(texel, at, pass, parameters);
+    }
+
+    // Rounded to half and then limited is the same as limited and then rounded, and most texels need no limit.
+    template <bool is_light>
+    static HANDOVER_INLINE auto apply(TexelPair<is_light> pair, const Read& read, int2 at, const Pass& pass,
+                                      const Parameters& parameters) {
+        int2 next = make_int2(min(at.x + 1, int(pass.destination.extent.x) - 1), at.y);
+        uint4 words = pair.words;
+        if constexpr (!Signature::fits) {
+            return pair;  // HANDOVER_POINTWISE says what is wrong
+        } else if constexpr (makes<typename Signature::Made, float4>) {
+            if constexpr (!is_light) words = light_of(words);
+            float2 xy = to_float(words.x), zw = to_float(words.y);
+            auto first = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters);
+            xy = to_float(words.z), zw = to_float(words.w);
+            auto second = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters);
+            words = make_uint4(to_halves(first.x, first.y), to_halves(first.z, first.w),
+                               to_halves(second.x, second.y), to_halves(second.z, second.w));
+            return TexelPair<true>{makes_light<typename Signature::Made> ? words : light_of(words)};
         } else {
-            return bits;  // HANDOVER_POINTWISE says what is wrong
+            ushort2 xy = halves_of(words.x), zw = halves_of(words.y);
+            uint2 first = words_of(called(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters));
+            xy = halves_of(words.z), zw = halves_of(words.w);
+            uint2 second = words_of(called(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters));
+            return TexelPair<false>{make_uint4(first.x, first.y, second.x, second.y)};
         }
     }
 };
@@ -60,41 +185,27 @@ HANDOVER_INLINE int2 pointwise_texel(int pair, int row) {
 // of odd length ends with a pair of which the second texel is outside.
 template <typename Applied>
 HANDOVER_INLINE void pointwise(const Pass& pass, const typename Applied::Parameters& parameters) {
-    int width = int(pass.destination.extent.x);
-    uint4 pairs[pointwise_rows][pointwise_pairs];
+    // A pair outside is made of the last one, and not stored: so there are no branches between those of a thread.
+    int2 last = make_int2((int(pass.destination.extent.x) - 1) & ~1, int(pass.destination.extent.y) - 1);
+    TexelPair<false> pairs[pointwise_rows][pointwise_pairs];
+    typename Applied::Read read[pointwise_rows][pointwise_pairs];
 #pragma unroll
     for (int row = 0; row < pointwise_rows; ++row) {
 #pragma unroll
         for (int pair = 0; pair < pointwise_pairs; ++pair) {
             int2 at = pointwise_texel(pair, row);
-            if (!covers(pass.destination, at)) continue;
-            if (at.x + 1 < width) {
-                pairs[row][pair] = surf2Dread<uint4>(pass.source.surface, at.x * int(texel_size), at.y);
-            } else {
-                ushort4 last = load_bits(pass.source, at);
-                pairs[row][pair] = make_uint4(word_of(last.x, last.y), word_of(last.z, last.w), 0u, 0u);
-            }
+            at = make_int2(min(at.x, last.x), min(at.y, last.y));
+            pairs[row][pair] = {read_pair(pass.source, at)};
+            read[row][pair] = Applied::read(pass, at);
         }
     }
 #pragma unroll
     for (int row = 0; row < pointwise_rows; ++row) {
 #pragma unroll
         for (int pair = 0; pair < pointwise_pairs; ++pair) {
-            int2 at = pointwise_texel(pair, row);
-            if (!covers(pass.destination, at)) continue;
-            uint4 words = pairs[row][pair];
-            ushort2 xy = halves_of(words.x), zw = halves_of(words.y);
-            ushort4 first = Applied::apply(make_ushort4(xy.x, xy.y, zw.x, zw.y), at, pass, parameters);
-            if (at.x + 1 < width) {
-                int2 next = make_int2(at.x + 1, at.y);
-                xy = halves_of(words.z), zw = halves_of(words.w);
-                ushort4 second = Applied::apply(make_ushort4(xy.x, xy.y, zw.x, zw.y), next, pass, parameters);
-                words = make_uint4(word_of(first.x, first.y), word_of(first.z, first.w), word_of(second.x, second.y),
-                                   word_of(second.z, second.w));
-                surf2Dwrite(words, pass.destination.surface, at.x * int(texel_size), at.y);
-            } else {
-                store_bits(pass.destination, at, first);
-            }
+            int2 at = pointwise_texel(pair, row), held = make_int2(min(at.x, last.x), min(at.y, last.y));
+            uint4 words = Applied::apply(pairs[row][pair], read[row][pair], held, pass, parameters).words;
+            if (covers(pass.destination, at)) store_two(pass.destination, at, words);
         }
     }
 }
@@ -110,7 +221,7 @@ HANDOVER_INLINE void pointwise(const Pass& pass, const typename Applied::Paramet
     }
 
 #define HANDOVER_POINTWISE(entry, function, Parameters)                                                        \
-    static_assert(pointwise_kind<Parameters>(function) != PointwiseKind::none,                                 \
+    static_assert(PointwiseSignature<decltype(&function), Parameters>::fits,                                   \
                   "expected float4 " #function "(float4 color, int2 at, const Pass& pass, const " #Parameters \
                   "& parameters)");                                                                            \
     using entry##_pointwise = Pointwise<function, Parameters>;                                                 \

@@ -41,20 +41,12 @@ buffers = ["file"]
 pointwise = true
 ---*/
 #include "handover.cuh"
+#include "handover_srgb.cuh"
 
 struct LutParameters {
     float intensity;
     unsigned encoding;
 };
-
-// sRGB's transfer function, beyond 1 as well.
-HANDOVER_INLINE float encode(float value) {
-    return value <= 0.0031308f ? 12.92f * value : 1.055f * power(value, 1.0f / 2.4f) - 0.055f;
-}
-
-HANDOVER_INLINE float decode(float value) {
-    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
-}
 
 // Where a value stands in the table: the entry below it, and how far it is to the next one, in [0, 1].
 struct Place {
@@ -63,66 +55,74 @@ struct Place {
 };
 
 HANDOVER_INLINE Place place(float value, float low, float high, float size) {
-    float position = clamp((value - low) / (high - low), 0.0f, 1.0f) * (size - 1.0f);
-    float entry = fminf(floorf(position), size - 2.0f);
-    return {int(entry), position - entry};
+    float scale = approximate_reciprocal(high - low);
+    float position = saturate(fmaf(value, scale, -low * scale)) * (size - 1.0f);
+    float entry = fminf(add_down(position, whole_floats), whole_floats + (size - 2.0f));
+    return {int(__float_as_uint(entry) - whole_bits), position - (entry - whole_floats)};
 }
 
-// From one corner of a tetrahedron to the next: each adds its difference, weighed by the fraction of the axis it lies along.
-HANDOVER_INLINE float4 walk(float4 sum, float4 from, float4 to, float fraction) {
-    return make_float4(sum.x + (to.x - from.x) * fraction, sum.y + (to.y - from.y) * fraction,
-                       sum.z + (to.z - from.z) * fraction, 0.0f);
-}
-
-HANDOVER_INLINE void order(Place& large, Place& small) {
-    if (small.fraction > large.fraction) {
-        Place other = large;
-        large = small;
-        small = other;
-    }
-}
-
-// The six tetrahedra of a cell share its diagonal: one walks from the lower corner to the upper along the axes, that of the
-// largest fraction first. `entry` of the axes becomes the step along them.
+// The six tetrahedra of a cell share its diagonal: one goes from the lower corner to the upper along the axes, that of the
+// largest fraction first. The weight of a corner is what the fraction falls there.
 HANDOVER_INLINE float4 tetrahedral(const float4* entries, Place red, Place green, Place blue, int size) {
-    int at = (blue.entry * size + green.entry) * size + red.entry;
-    red.entry = 1;
-    green.entry = size;
-    blue.entry = size * size;
-    order(red, green);
-    order(green, blue);
-    order(red, green);
-    float4 lower = entries[at];
-    float4 second = entries[at + red.entry];
-    float4 third = entries[at + red.entry + green.entry];
-    float4 upper = entries[at + 1 + size + size * size];
-    float4 sum = walk(lower, lower, second, red.fraction);
-    sum = walk(sum, second, third, green.fraction);
-    return walk(sum, third, upper, blue.fraction);
+    float r = red.fraction, g = green.fraction, b = blue.fraction;
+    bool red_green = r >= g, green_blue = g >= b, red_blue = r >= b;
+    int area = size * size;
+    int first = red_green && red_blue ? 1 : green_blue ? size : area;
+    int last = green_blue && red_blue ? area : red_green ? size : 1;
+    float less = fminf(r, g), more = fmaxf(r, g);
+    float largest = fmaxf(more, b), middle = fmaxf(less, fminf(more, b)), smallest = fminf(less, b);
+    const float4* lower = entries + ((blue.entry * size + green.entry) * size + red.entry);
+    const float4* upper = lower + (1 + size + area);
+    float4 corners[4] = {lower[0], lower[first], *(upper - last), upper[0]};
+    float weights[4] = {1.0f - largest, largest - middle, middle - smallest, smallest};
+    float4 sum = corners[0] * weights[0];
+#pragma unroll
+    for (int corner = 1; corner < 4; ++corner) {
+        sum.x = fmaf(corners[corner].x, weights[corner], sum.x);
+        sum.y = fmaf(corners[corner].y, weights[corner], sum.y);
+        sum.z = fmaf(corners[corner].z, weights[corner], sum.z);
+    }
+    return sum;
 }
 
-HANDOVER_INLINE float4 looked_up(float4 color, int2 at, const Pass& pass, const LutParameters& parameters) {
-    const float4* table = elements<const float4>(pass.buffers[0]);
-    float4 head = table[0], low = table[1], high = table[2];
-    const float4* entries = table + 3;
-    float4 value = color;
-    if (parameters.encoding == 1) value = make_float4(encode(value.x), encode(value.y), encode(value.z), 0.0f);
-    Place red = place(value.x, low.x, high.x, head.x);
-    Place green = place(value.y, low.y, high.y, head.x);
-    Place blue = place(value.z, low.z, high.z, head.x);
-    if (head.y == 3.0f) {
-        value = tetrahedral(entries, red, green, blue, int(head.x));
-    } else {
-        float4 r = entries[red.entry], g = entries[green.entry], b = entries[blue.entry];
-        value.x = r.x + (entries[red.entry + 1].x - r.x) * red.fraction;
-        value.y = g.y + (entries[green.entry + 1].y - g.y) * green.fraction;
-        value.z = b.z + (entries[blue.entry + 1].z - b.z) * blue.fraction;
+// The head of the table: see `Table`.
+struct Head {
+    float4 size, low, high;
+
+    using Two = Head;
+    static HANDOVER_INLINE Head read(const Pass& pass, int2 at) {
+        const float4* table = elements<const float4>(pass.buffers[0]);
+        return {__ldg(table), __ldg(table + 1), __ldg(table + 2)};
     }
-    if (parameters.encoding == 1) value = make_float4(decode(value.x), decode(value.y), decode(value.z), 0.0f);
-    float before = 1.0f - parameters.intensity;
-    return make_float4(color.x * before + light(value.x) * parameters.intensity,
-                       color.y * before + light(value.y) * parameters.intensity,
-                       color.z * before + light(value.z) * parameters.intensity, color.w);
+    static HANDOVER_INLINE Head of(const Head& head, bool second) { return head; }
+};
+
+HANDOVER_INLINE float mixed(float before, float value, float intensity) {
+    return fmaf(light(value), intensity, before * (1.0f - intensity));
+}
+
+HANDOVER_INLINE float4 looked_up(float4 color, Head head, int2 at, const Pass& pass, const LutParameters& parameters) {
+    const float4* entries = elements<const float4>(pass.buffers[0]) + 3;
+    float4 value = color;
+    if (parameters.encoding == 1)
+        value = make_float4(srgb_encoded(value.x), srgb_encoded(value.y), srgb_encoded(value.z), 0.0f);
+    Place red = place(value.x, head.low.x, head.high.x, head.size.x);
+    Place green = place(value.y, head.low.y, head.high.y, head.size.x);
+    Place blue = place(value.z, head.low.z, head.high.z, head.size.x);
+    if (head.size.y == 3.0f) {
+        value = tetrahedral(entries, red, green, blue, int(head.size.x));
+    } else {
+        float r = entries[red.entry].x, g = entries[green.entry].y, b = entries[blue.entry].z;
+        value.x = fmaf(entries[red.entry + 1].x - r, red.fraction, r);
+        value.y = fmaf(entries[green.entry + 1].y - g, green.fraction, g);
+        value.z = fmaf(entries[blue.entry + 1].z - b, blue.fraction, b);
+    }
+    if (parameters.encoding == 1)
+        value = make_float4(srgb_decoded(value.x), srgb_decoded(value.y), srgb_decoded(value.z), 0.0f);
+    // What is stored is limited anyway.
+    if (parameters.intensity == 1.0f) return make_float4(value.x, value.y, value.z, color.w);
+    return make_float4(mixed(color.x, value.x, parameters.intensity), mixed(color.y, value.y, parameters.intensity),
+                       mixed(color.z, value.z, parameters.intensity), color.w);
 }
 
 HANDOVER_POINTWISE(lut, looked_up, LutParameters)

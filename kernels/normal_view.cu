@@ -18,20 +18,15 @@ destination = "output"
 pointwise = true
 ---*/
 #include "handover.cuh"
+#include "handover_srgb.cuh"
 
 // A component as a value of the display, as light.
-HANDOVER_INLINE float shown(float component) {
-    float value = clamp(0.5f * component + 0.5f, 0.0f, 1.0f);
-    return value <= 0.04045f ? value / 12.92f : power((value + 0.055f) / 1.055f, 2.4f);
-}
+HANDOVER_INLINE float shown(float component) { return srgb_decoded(saturate(fmaf(0.5f, component, 0.5f))); }
 
-HANDOVER_INLINE float4 normal_shown(float4 color, int2 at, const Pass& pass, const NoParameters& parameters) {
-    float4 normal = load_normal(pass, at.x, at.y);
-    if (normal.x == 0.0f && normal.y == 0.0f && normal.z == 0.0f) {
-        return make_float4(0.0f, 0.0f, 0.0f, color.w);
-    } else {
-        return make_float4(shown(normal.x), shown(normal.y), shown(normal.z), color.w);
-    }
+HANDOVER_INLINE Light normal_shown(float4 color, Normal normal, int2 at, const Pass& pass,
+                                    const NoParameters& parameters) {
+    float there = normal.x == 0.0f && normal.y == 0.0f && normal.z == 0.0f ? 0.0f : 1.0f;
+    return {there * shown(normal.x), there * shown(normal.y), there * shown(normal.z), color.w};
 }
 
 HANDOVER_POINTWISE(normal_view, normal_shown, NoParameters)

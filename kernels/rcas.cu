@@ -61,22 +61,33 @@ HANDOVER_INLINE Row colors(const Fetched& fetched) {
     return {{color_of(texels[0]), color_of(texels[1]), color_of(texels[2]), color_of(texels[3])}};
 }
 
-// The most negative weight of the ring
+// Light has the order of its bits, and of integers some devices have the least and the largest of three in one
+// instruction.
+HANDOVER_INLINE float least(float a, float b, float c) {
+    return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+HANDOVER_INLINE float largest(float a, float b, float c) {
+    return __uint_as_float(max(max(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+// Of one channel, four times the most negative weight of the ring
 //       b
 //     d e f
 //       h
-// that surely keeps one channel within [0, 1]: with it, the largest of the ring cannot take away more than there is,
-// nor the smallest add more than there is room for.
-HANDOVER_INLINE float channel_lobe(float b, float d, float center, float f, float h) {
-    float smallest = fminf(fminf(fminf(b, d), f), h), largest = fmaxf(fmaxf(fmaxf(b, d), f), h);
-    float brightest = fmaxf(largest, center);
-    // Defined for [0, 1] alone.
-    if (brightest > 1.0f) return 0.0f;
-    // A black ring takes nothing away, and a white one adds nothing: 0/0 in the original, which its maximum passes
-    // over.
-    float down = largest > 0.0f ? quotient(-fminf(smallest, center), 4.0f * largest) : -1.0f;
-    float up = smallest < 1.0f ? quotient(1.0f - brightest, 4.0f * smallest - 4.0f) : -1.0f;
-    return fmaxf(down, up);
+// that surely keeps it within [0, 1]: with it, the largest of the ring cannot take away more than there is, nor the
+// smallest add more than there is room for. And the brightest: the weight is defined for [0, 1] alone.
+struct Lobe {
+    float weight, brightest;
+};
+
+HANDOVER_INLINE Lobe channel_lobe(float b, float d, float center, float f, float h) {
+    float low = least(b, d, f), high = largest(b, d, f);
+    float brightest = largest(high, h, center);
+    // A black ring takes nothing away, and a white one adds nothing: 0/0, which the maximum passes over.
+    float down = quotient(-least(low, h, center), fmaxf(high, h));
+    float up = quotient(1.0f - brightest, fminf(low, h) - 1.0f);
+    return {fmaxf(down, up), brightest};
 }
 
 // Twice the luma, as the original weighs it.
@@ -86,10 +97,12 @@ HANDOVER_INLINE float luma(float4 color) { return color.z * 0.5f + (color.x * 0.
 // alpha.
 HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h, float strength, bool denoise,
                                 unsigned blue_alpha) {
-    float lobe = fmaxf(fmaxf(channel_lobe(b.x, d.x, e.x, f.x, h.x), channel_lobe(b.y, d.y, e.y, f.y, h.y)),
-                       channel_lobe(b.z, d.z, e.z, f.z, h.z));
+    Lobe red = channel_lobe(b.x, d.x, e.x, f.x, h.x), green = channel_lobe(b.y, d.y, e.y, f.y, h.y);
+    Lobe blue = channel_lobe(b.z, d.z, e.z, f.z, h.z);
+    float lobe = fmaxf(fmaxf(red.weight, green.weight), blue.weight);
     // FSR_RCAS_LIMIT is 1/4 - 1/16.
-    lobe = fmaxf(-0.1875f, fminf(lobe, 0.0f)) * strength;
+    lobe = fmaxf(-0.1875f, fminf(0.25f * lobe, 0.0f)) * strength;
+    if (largest(red.brightest, green.brightest, blue.brightest) > 1.0f) lobe = 0.0f;
     if (denoise) {
         float above = luma(b), left = luma(d), middle = luma(e), right = luma(f), below = luma(h);
         float brightest = fmaxf(fmaxf(fmaxf(above, left), fmaxf(right, below)), middle);
@@ -102,7 +115,7 @@ HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h
     }
     float share = quotient(1.0f, 4.0f * lobe + 1.0f);
     auto channel = [&](float b, float d, float e, float f, float h) {
-        return light(fmaf(lobe, (b + h) + (d + f), e) * share);
+        return fmaf(lobe, (b + h) + (d + f), e) * share;
     };
     return make_uint2(to_halves(channel(b.x, d.x, e.x, f.x, h.x), channel(b.y, d.y, e.y, f.y, h.y)),
                       with_low(blue_alpha, channel(b.z, d.z, e.z, f.z, h.z)));
@@ -110,7 +123,7 @@ HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h
 
 HANDOVER_INLINE void put(const Pass& pass, int2 at, uint2 first, uint2 second) {
     if (!covers(pass.destination, at)) return;
-    store_two(pass.destination, at, make_uint4(first.x, first.y, second.x, second.y));
+    store_two(pass.destination, at, light_of(make_uint4(first.x, first.y, second.x, second.y)));
 }
 
 extern "C" __global__ void rcas(const __grid_constant__ Pass pass, const __grid_constant__ RcasParameters parameters) {

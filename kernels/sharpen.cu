@@ -61,12 +61,12 @@ HANDOVER_INLINE Row channels(const Fetched& fetched) {
 //       h
 // with the soft minimum and maximum: those of the cross and those of all nine, added. CAS is defined for values in [0,
 // 1]. Where the two maxima add to 2 or more the amplitude is 0, so `e` is returned as it is; a channel above 1 is
-// therefore neither sharpened nor cut. Where all is black nothing is divided by.
+// therefore neither sharpened nor cut. Where all is black the quotient is no number, and its limit 0.
 HANDOVER_INLINE float sharpened(float b, float d, float e, float f, float h, float minimum, float maximum, float peak) {
     float least = fminf(minimum, 2.0f - maximum);
-    float weight = approximate_root(clamp(quotient(least, fmaxf(maximum, 1e-9f)), 0.0f, 1.0f)) * peak;
-    float result = quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f));
-    return clamp(result, 0.0f, fmaxf(1.0f, e));
+    float weight = approximate_root(saturate(quotient(least, maximum))) * peak;
+    float result = saturate(quotient(fmaf((b + h) + (d + f), weight, e), fmaf(4.0f, weight, 1.0f)));
+    return e > 1.0f ? e : result;
 }
 
 // Light has the order of its bits, and of integers some devices have the least and the largest of three in one

@@ -1,6 +1,7 @@
 //! What an example needs around it: a GPU that both APIs see, under validation, a hand-over to put in order, and a word at
 //! the end.
 
+mod allocations;
 mod stamped_slots;
 
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use crate::interop::{DeviceMatch, SharedTimeline, VisibleDevices, open_descripto
 use crate::vulkan::barrier::transfer_to_host;
 use crate::vulkan::{CommandPool, Device, DeviceRequest, Instance, InstanceRequest, Timeline, TimelineWait};
 
+pub use allocations::{CountingAllocator, allocations};
 pub use stamped_slots::StampedSlots;
 
 #[cfg(feature = "gl")]

@@ -23,12 +23,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::Plan;
 use crate::overlay::DrawList;
 use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter, Screen};
-use crate::process::{Job, Processor, SlotImages};
+use crate::process::{ChainTimes, Job, Processor, SlotImages};
 use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::{FrameRecord, HostWork};
 use crate::vulkan::{CommandPool, Device, Queue, TimestampPool};
@@ -150,6 +151,10 @@ pub struct Renderer {
     only_copies: bool,
     clock: HostClock,
     finished: Vec<FrameRecord>,
+    /// Records that were given back, for frames to come.
+    spare: Vec<FrameRecord>,
+    /// Of the frame that retires.
+    chain_times: ChainTimes,
     tags: TagReport,
     device: Arc<Device>,
 }
@@ -228,10 +233,12 @@ impl Renderer {
         let mut watch = Stopwatch::start(self.settings.instrument, HostWork::RecordPresent);
         let commands = self.record_present(slot, target, frame)?;
         watch.next(HostWork::SubmitPresent);
-        let mut waits = vec![self.timelines.processed.at(frame.value())];
+        let mut waits: SmallVec<[_; 4]> = SmallVec::new();
+        waits.push(self.timelines.processed.at(frame.value()));
         waits.extend(self.submit_check(slot, frame)?);
         waits.extend(self.presenter.wait(slot));
-        let mut signals = vec![self.timelines.retired.at(frame.value())];
+        let mut signals: SmallVec<[_; 4]> = SmallVec::new();
+        signals.push(self.timelines.retired.at(frame.value()));
         signals.extend(self.presenter.signal(target));
         self.device.submit(self.present_queue, commands, &waits, &signals)?;
         self.shown_slot = Some(slot);

@@ -159,6 +159,7 @@ fn the_self_test_passes_on_the_host() {
         "300 frames",
         "PASS  resizes",
         "20 resizes",
+        "PASS  allocations",
         "PASS  validation",
         "0 errors",
         "all parts passed",

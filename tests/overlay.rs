@@ -343,7 +343,7 @@ fn the_whole_overlay_is_drawn_at_every_scale_inside_its_panel() {
             memory_total: 141 << 30,
         };
         let mut overlay = Overlay::new(facts);
-        (1..=200).map(frame).for_each(|record| overlay.push(record));
+        (1..=200).map(frame).for_each(|record| drop(overlay.push(record)));
         let under = picture(640 * scale, 620 * scale);
         let extent = vk::Extent2D {
             width: under.width(),

@@ -104,8 +104,8 @@ impl Processor for Failing {
         }
     }
 
-    fn times(&mut self, slot: usize) -> ChainTimes {
-        self.inner.times(slot)
+    fn times(&mut self, slot: usize, times: &mut ChainTimes) {
+        self.inner.times(slot, times);
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

@@ -20,12 +20,25 @@ struct FusedParameters {
 struct Fused {
     using Parameters = FusedParameters;
 
-    static HANDOVER_INLINE ushort4 apply(ushort4 bits, int2 at, const Pass& pass, const Parameters& parameters) {
-        bits = member_0::tonemap_pointwise::apply(
-            bits, at, member_pass<0, 0>(pass, 0u, false), parameters.of_0);
-        bits = member_1::vignette_pointwise::apply(
-            bits, at, member_pass<0, 0>(pass, 0u, false), parameters.of_1);
-        return bits;
+    struct Read {
+        member_0::tonemap_pointwise::Read of_0;
+        member_1::vignette_pointwise::Read of_1;
+    };
+
+    static HANDOVER_INLINE Read read(const Pass& pass, int2 at) {
+        return {
+            member_0::tonemap_pointwise::read(member_pass<0, 0>(pass, 0u, false), at),
+            member_1::vignette_pointwise::read(member_pass<0, 0>(pass, 0u, false), at),
+        };
+    }
+
+    static HANDOVER_INLINE auto apply(
+        TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {
+        auto after_0 = member_0::tonemap_pointwise::apply(
+            texels, read.of_0, at, member_pass<0, 0>(pass, 0u, false), parameters.of_0);
+        auto after_1 = member_1::vignette_pointwise::apply(
+            after_0, read.of_1, at, member_pass<0, 0>(pass, 0u, false), parameters.of_1);
+        return after_1;
     }
 };
 

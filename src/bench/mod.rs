@@ -1,8 +1,9 @@
 //! Benches: what was rendered how often and how long it took, in a file, and what of two such things differs.
 //!
 //! A [`Case`] is fixed work and a way to do it, [`Results`] are the rounds of many cases and the file that holds them, and
-//! [`text`] says what they say; [`growth`] and [`memory`] what they say of larger frames and of more in flight, and [`plot`] draws these. A difference is called only where the spread of the rounds carries it: see [`interval`]. Nothing
-//! here renders; `handover bench` does.
+//! [`text`] says what they say; [`growth`] and [`memory`] what they say of larger frames and of more in flight, and [`plot`]
+//! draws these. [`gpus`] is about several GPUs at the same time. A difference is called only where the spread of the rounds
+//! carries it: see [`interval`]. Nothing here renders; `handover bench` does.
 
 mod case;
 pub mod gpus;

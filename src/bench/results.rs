@@ -147,6 +147,9 @@ pub struct Round {
     pub present_gpu_ms: Option<f64>,
     /// From the frame's start on the host to its retirement, milliseconds.
     pub latency_ms: Option<f64>,
+    /// What the host did for a frame besides waiting.
+    #[serde(default)]
+    pub host_ms: Option<f64>,
 }
 
 /// Why a file's results cannot be used.

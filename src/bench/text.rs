@@ -101,22 +101,23 @@ type Stage = (&'static str, fn(&Round) -> Option<f64>);
 
 /// Medians of the stages. Nothing where none was measured.
 fn stages(group: &[&CaseRounds]) -> String {
-    const STAGES: [Stage; 6] = [
+    const STAGES: [Stage; 7] = [
         ("scene", |round| round.scene_ms),
         ("to CUDA", |round| round.handover_to_cuda_ms),
         ("chain", |round| round.chain_ms),
         ("to Vulkan", |round| round.handover_to_vulkan_ms),
         ("present", |round| round.present_gpu_ms),
         ("latency", |round| round.latency_ms),
+        ("host", |round| round.host_ms),
     ];
-    let mut rows = vec![[""; 7].map(str::to_owned)];
+    let mut rows = vec![[""; 8].map(str::to_owned)];
     rows[0][0] = "ms, median".into();
     for (place, (name, _)) in STAGES.iter().enumerate() {
         rows[0][place + 1] = (*name).into();
     }
     let mut is_measured = false;
     for case in group {
-        let mut row = [const { String::new() }; 7];
+        let mut row = [const { String::new() }; 8];
         row[0] = case.case.way();
         for (place, (_, read)) in STAGES.iter().enumerate() {
             let times: Vec<f64> = case.rounds.iter().filter_map(read).collect();

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod allocation_test;
 mod auto;
 mod bench;
 mod capture;

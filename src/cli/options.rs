@@ -139,6 +139,8 @@ pub enum SelftestPart {
     Pictures,
     /// Work of known length appears with that length.
     Timing,
+    /// A frame like the one before asks the host for no memory.
+    Allocations,
     /// Every example of the interop library.
     Interop,
 }

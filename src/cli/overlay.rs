@@ -56,9 +56,9 @@ impl ViewOverlay {
         overlay
     }
 
-    /// Remembers a retired frame.
-    pub fn push(&mut self, record: FrameRecord) {
-        self.overlay.push(record);
+    /// Remembers a retired frame; gives the one that it is remembered in place of.
+    pub fn push(&mut self, record: FrameRecord) -> Option<FrameRecord> {
+        self.overlay.push(record)
     }
 
     /// The window's pixels a point.

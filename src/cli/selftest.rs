@@ -13,6 +13,7 @@ use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settin
 use crate::scene::{Camera, SceneFrame};
 use crate::timing::Instrument;
 
+use super::allocation_test;
 use super::examples;
 use super::kernel_test;
 use super::live_test;
@@ -59,6 +60,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         SelftestPart::Resizes,
         SelftestPart::Pictures,
         SelftestPart::Timing,
+        SelftestPart::Allocations,
         SelftestPart::Interop,
     ];
     let parts = if options.parts.is_empty() {
@@ -81,6 +83,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
             SelftestPart::Resizes => resizes(&machine, options.resizes),
             SelftestPart::Pictures => picture_test::run(&machine),
             SelftestPart::Timing => timing_test::run(&machine),
+            SelftestPart::Allocations => allocation_test::run(&machine),
             SelftestPart::Interop => interop(&machine),
         };
         let outcome = outcome.unwrap_or_else(|error| Failed(format!("{error:#}")));
@@ -93,7 +96,7 @@ pub fn run(options: &SelftestOptions) -> anyhow::Result<()> {
         let name = format!("{part:?}").to_lowercase();
         let seconds = started.elapsed().as_secs_f64();
         print(format_args!(
-            "{word}  {name:<9} {seconds:>7.2} s  {}",
+            "{word}  {name:<11} {seconds:>7.2} s  {}",
             text.replace('\n', "\n        ")
         ))?;
         results.push(PartResult {

@@ -133,13 +133,13 @@ impl ViewSession {
 
     /// Gives retired frames to the history and to the capture.
     fn keep_records(&mut self) {
-        for record in self.renderer.take_records() {
+        self.renderer.hand_records(|record| {
             self.history.push(&record);
             if let Some(capture) = &mut self.capture {
                 capture.push(&record);
             }
-            self.overlay.push(record);
-        }
+            self.overlay.push(record)
+        });
     }
 
     /// What the overlay is headed by: the line at start in fewer words.

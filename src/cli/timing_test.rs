@@ -28,6 +28,9 @@ const SHARE: f64 = 0.01;
 /// How far the renderer's hand-overs may be from those of bare rounds.
 const HAND_OVER_LIMIT_MS: f64 = 0.005;
 
+/// Runs of either kind, of which the shortest counts.
+const HAND_OVER_RUNS: usize = 4;
+
 /// The longest that a barrier in a queue may take: what is handed over takes some 150 us.
 const BARRIER_LIMIT_MS: f64 = 0.05;
 
@@ -277,21 +280,26 @@ pub(super) fn run(machine: &Machine) -> anyhow::Result<Outcome> {
     if machine.in_queue {
         return in_queue_gaps(machine, found);
     }
-    let rounds = hand_over_rounds(&machine.device, &context, &stream, FRAMES)?;
-    let on_device = |round: &Round| {
-        let between = proof.relation.convert(round.between)?;
-        Some([round.before, between, round.after])
-    };
-    let bare = |from: usize, to: usize| {
-        let rounds = rounds.iter().skip(WARM_UP).map(on_device);
-        median(rounds.map(|stamps| stamps.map(|stamps| stamps[to].abs_diff(stamps[from]) as f64 * 1e-6)))
-    };
-    let bare = [bare(0, 1)?, bare(1, 2)?];
-    let serial = records(machine, Schedule::Serial, &Added::default())?;
-    let framed = [
-        median(serial.iter().map(|record| record.handover_to_cuda_ms))?,
-        median(serial.iter().map(|record| record.handover_to_vulkan_ms))?,
-    ];
+    // In one run of some the GPU takes 10 to 30 us longer to change between its engines, whoever asks it to. So runs of both kinds take
+    // turns, and the shortest medians are compared: what the renderer added would be in all of its own.
+    let (mut bare, mut framed) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    for _ in 0..HAND_OVER_RUNS {
+        let rounds = hand_over_rounds(&machine.device, &context, &stream, FRAMES)?;
+        let on_device = |round: &Round| {
+            let between = proof.relation.convert(round.between)?;
+            Some([round.before, between, round.after])
+        };
+        let span = |from: usize, to: usize| {
+            let rounds = rounds.iter().skip(WARM_UP).map(on_device);
+            median(rounds.map(|stamps| stamps.map(|stamps| stamps[to].abs_diff(stamps[from]) as f64 * 1e-6)))
+        };
+        bare = [bare[0].min(span(0, 1)?), bare[1].min(span(1, 2)?)];
+        let serial = records(machine, Schedule::Serial, &Added::default())?;
+        framed = [
+            framed[0].min(median(serial.iter().map(|record| record.handover_to_cuda_ms))?),
+            framed[1].min(median(serial.iter().map(|record| record.handover_to_vulkan_ms))?),
+        ];
+    }
     for (what, bare, framed) in [("to CUDA", bare[0], framed[0]), ("to Vulkan", bare[1], framed[1])] {
         found += &format!("; hand-over {what} {:.1} us, bare {:.1}", framed * 1e3, bare * 1e3);
         anyhow::ensure!(

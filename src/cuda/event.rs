@@ -38,6 +38,17 @@ impl Event {
         unsafe { sys::cuEventRecord(self.raw, stream.cu_stream()) }.during(|| "record a timing event")
     }
 
+    /// Has it recorded whenever a graph that the stream is recording gets here.
+    ///
+    /// # Errors
+    /// The driver refused: the stream is recording none.
+    pub fn record_in_graph(&self, stream: &CudaStream) -> Result<(), Error> {
+        let flags = sys::CUevent_record_flags_enum::CU_EVENT_RECORD_EXTERNAL as u32;
+        // SAFETY: C1, C4.
+        unsafe { sys::cuEventRecordWithFlags(self.raw, stream.cu_stream(), flags) }
+            .during(|| "put a timing event into a graph")
+    }
+
     /// Whether the stream is past it, or its context has failed. Never blocks.
     #[cfg(feature = "gl")]
     pub(crate) fn is_reached(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use cudarc::driver::{CudaStream, sys};
+use smallvec::SmallVec;
 
 use super::{Error, Function, ResultExt};
 
@@ -21,7 +22,8 @@ pub unsafe fn launch(
     block: [u32; 2],
     arguments: &[&[u8]],
 ) -> Result<(), Error> {
-    let mut pointers: Vec<*mut c_void> = arguments.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+    let pointer = |bytes: &&[u8]| bytes.as_ptr().cast_mut().cast::<c_void>();
+    let mut pointers: SmallVec<[_; 8]> = arguments.iter().map(pointer).collect();
     let grid = [extent[0].div_ceil(block[0]), extent[1].div_ceil(block[1])];
     // SAFETY: C3, C4: the driver copies the arguments before it returns; that they are the kernel's is the caller's promise.
     unsafe {

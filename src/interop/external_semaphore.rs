@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ash::vk;
 use cudarc::driver::{CudaContext, CudaStream, sys};
 
-use crate::cuda::{self, ResultExt as _};
+use crate::cuda::{self, Graph, GraphNode, ResultExt as _};
 use crate::vulkan::{Device, ResultExt as _};
 
 use super::Error;
@@ -49,23 +49,57 @@ impl ExternalSemaphore {
 
     /// Enqueues a wait; `value` is a timeline's, and of no meaning for a binary semaphore.
     pub fn wait(&self, stream: &CudaStream, value: u64) -> sys::CUresult {
-        // SAFETY: C3: plain integers, for which all-zero is valid.
-        let mut parameters: sys::CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = unsafe { std::mem::zeroed() };
-        parameters.params.fence.value = value;
+        let parameters = wait_for(value);
         // SAFETY: C3, C4.
         unsafe { sys::cuWaitExternalSemaphoresAsync(&raw const self.raw, &raw const parameters, 1, stream.cu_stream()) }
     }
 
     /// Enqueues a signal; `value` as for [`ExternalSemaphore::wait`].
     pub fn signal(&self, stream: &CudaStream, value: u64) -> sys::CUresult {
-        // SAFETY: C3: plain integers, for which all-zero is valid.
-        let mut parameters: sys::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { std::mem::zeroed() };
-        parameters.params.fence.value = value;
+        let parameters = signal_of(value);
         // SAFETY: C3, C4.
         unsafe {
             sys::cuSignalExternalSemaphoresAsync(&raw const self.raw, &raw const parameters, 1, stream.cu_stream())
         }
     }
+
+    /// Makes a wait that was recorded into the graph wait for `value` from the next launch on.
+    pub fn set_wait(&self, graph: &Graph, node: GraphNode, value: u64) -> sys::CUresult {
+        let (mut semaphore, parameters) = (self.raw, wait_for(value));
+        let parameters = sys::CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+            extSemArray: &raw mut semaphore,
+            paramsArray: &raw const parameters,
+            numExtSems: 1,
+        };
+        // SAFETY: C3, C4; a node of another kind is refused.
+        unsafe { sys::cuGraphExecExternalSemaphoresWaitNodeSetParams(graph.raw(), node.raw(), &raw const parameters) }
+    }
+
+    /// Makes a signal that was recorded into the graph signal `value` from the next launch on.
+    pub fn set_signal(&self, graph: &Graph, node: GraphNode, value: u64) -> sys::CUresult {
+        let (mut semaphore, parameters) = (self.raw, signal_of(value));
+        let parameters = sys::CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+            extSemArray: &raw mut semaphore,
+            paramsArray: &raw const parameters,
+            numExtSems: 1,
+        };
+        // SAFETY: C3, C4; a node of another kind is refused.
+        unsafe { sys::cuGraphExecExternalSemaphoresSignalNodeSetParams(graph.raw(), node.raw(), &raw const parameters) }
+    }
+}
+
+fn wait_for(value: u64) -> sys::CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS {
+    // SAFETY: plain integers, for which all-zero is valid.
+    let mut parameters: sys::CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = unsafe { std::mem::zeroed() };
+    parameters.params.fence.value = value;
+    parameters
+}
+
+fn signal_of(value: u64) -> sys::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS {
+    // SAFETY: plain integers, for which all-zero is valid.
+    let mut parameters: sys::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { std::mem::zeroed() };
+    parameters.params.fence.value = value;
+    parameters
 }
 
 impl Drop for ExternalSemaphore {

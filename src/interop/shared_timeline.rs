@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, sys};
 
-use crate::cuda::{self, ResultExt as _};
+use crate::cuda::{self, Graph, GraphNode, ResultExt as _};
 use crate::vulkan::{Device, Timeline};
 
 use super::Error;
@@ -106,5 +106,25 @@ impl SharedTimeline {
         self.imported
             .signal(stream, value)
             .during(|| format!("make CUDA signal the timeline `{}` to {value}", self.name))
+    }
+
+    /// Makes a wait that was recorded into a graph, of this timeline, wait for `value` from the graph's next launch on.
+    ///
+    /// # Errors
+    /// The driver refused: the node is no wait.
+    pub fn set_wait(&self, graph: &Graph, node: GraphNode, value: u64) -> Result<(), cuda::Error> {
+        self.imported
+            .set_wait(graph, node, value)
+            .during(|| format!("make a graph wait for the timeline `{}` to reach {value}", self.name))
+    }
+
+    /// Makes a signal that was recorded into a graph, of this timeline, signal `value` from the graph's next launch on.
+    ///
+    /// # Errors
+    /// The driver refused: the node is no signal.
+    pub fn set_signal(&self, graph: &Graph, node: GraphNode, value: u64) -> Result<(), cuda::Error> {
+        self.imported
+            .set_signal(graph, node, value)
+            .during(|| format!("make a graph signal the timeline `{}` to {value}", self.name))
     }
 }

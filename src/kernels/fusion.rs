@@ -136,26 +136,51 @@ fn code(members: &[Member], entry: &str) -> String {
         let pass = &member.description().entry;
         let _ = writeln!(code, "    member_{number}::{pass}_pointwise::Parameters of_{number};");
     }
-    code += "};\n\nstruct Fused {\n    using Parameters = FusedParameters;\n\n    \
-             static HANDOVER_INLINE ushort4 apply(ushort4 bits, int2 at, const Pass& pass, const Parameters& parameters) {\n";
-    let mut first_buffer = 0;
+    code += "};\n\nstruct Fused {\n    using Parameters = FusedParameters;\n\n    struct Read {\n";
     for (number, member) in members.iter().enumerate() {
-        let PassDescription { entry: pass, index, .. } = member.description();
-        let (count, keeps) = (member.buffer_count(), member.of.keeps());
+        let pass = &member.description().entry;
+        let _ = writeln!(code, "        member_{number}::{pass}_pointwise::Read of_{number};");
+    }
+    code += "    };\n\n    static HANDOVER_INLINE Read read(const Pass& pass, int2 at) {\n        return {\n";
+    for ((number, member), given) in members.iter().enumerate().zip(given_passes(members)) {
+        let pass = &member.description().entry;
         let _ = writeln!(
             code,
-            "        bits = member_{number}::{pass}_pointwise::apply(\n            \
-             bits, at, member_pass<{first_buffer}, {count}>(pass, {index}u, {keeps}), parameters.of_{number});"
+            "            member_{number}::{pass}_pointwise::read({given}, at),"
         );
-        first_buffer += count;
+    }
+    code += "        };\n    }\n\n    static HANDOVER_INLINE auto apply(\n        \
+             TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {\n";
+    let mut before = String::from("texels");
+    for ((number, member), given) in members.iter().enumerate().zip(given_passes(members)) {
+        let pass = &member.description().entry;
+        let _ = writeln!(
+            code,
+            "        auto after_{number} = member_{number}::{pass}_pointwise::apply(\n            \
+             {before}, read.of_{number}, at, {given}, parameters.of_{number});"
+        );
+        before = format!("after_{number}");
     }
     let _ = write!(
         code,
-        "        return bits;\n    }}\n}};\n\nextern \"C\" __global__ void {entry}(\n    \
+        "        return {before};\n    }}\n}};\n\nextern \"C\" __global__ void {entry}(\n    \
          const __grid_constant__ Pass pass, const __grid_constant__ FusedParameters parameters) {{\n    \
          pointwise<Fused>(pass, parameters);\n}}\n"
     );
     code
+}
+
+/// By member, what it is given as its pass.
+fn given_passes(members: &[Member]) -> Vec<String> {
+    let mut first_buffer = 0;
+    let given = members.iter().map(|member| {
+        let (count, keeps) = (member.buffer_count(), member.of.keeps());
+        let index = member.description().index;
+        let given = format!("member_pass<{first_buffer}, {count}>(pass, {index}u, {keeps})");
+        first_buffer += count;
+        given
+    });
+    given.collect()
 }
 
 /// The label for the life of the process, so that what is measured can name it without a copy. There are as many as users make

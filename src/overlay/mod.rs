@@ -134,12 +134,12 @@ impl Overlay {
         }
     }
 
-    /// Remembers a retired frame.
-    pub fn push(&mut self, record: FrameRecord) {
-        if self.recent.len() == FRAMES_KEPT {
-            self.recent.pop_front();
-        }
+    /// Remembers a retired frame; gives the one that it is remembered in place of.
+    pub fn push(&mut self, record: FrameRecord) -> Option<FrameRecord> {
+        let is_full = self.recent.len() == FRAMES_KEPT;
+        let oldest = is_full.then(|| self.recent.pop_front()).flatten();
         self.recent.push_back(record);
+        oldest
     }
 
     /// What to draw over a screen of this extent, `scale` texels a point: the last layout that is done. Waits for one only where

@@ -57,7 +57,7 @@ fn extremes(list: &DrawList) -> [[u32; 2]; 2] {
 #[test]
 fn all_of_it_fits_into_the_window_that_opens_by_default() {
     let mut overlay = overlay();
-    (0..300).for_each(|number| overlay.push(frame(number)));
+    (0..300).for_each(|number| drop(overlay.push(frame(number))));
     for scale in [1, 2] {
         let screen = vk::Extent2D {
             width: SCREEN.width * scale,
@@ -92,7 +92,7 @@ fn a_layout_is_kept_until_another_is_due() {
     assert!(extremes(&larger)[1][0] > extremes(&second)[1][0]);
     // Frames come to be seen without anything waiting for them.
     let before = overlay.draw(SCREEN, 1.0).expect("a thread");
-    (0..300).for_each(|number| overlay.push(frame(number)));
+    (0..300).for_each(|number| drop(overlay.push(frame(number))));
     let deadline = Instant::now() + Duration::from_secs(20);
     while overlay.draw(SCREEN, 1.0).expect("a thread").fours.len() <= before.fours.len() {
         assert!(Instant::now() < deadline, "300 frames are not drawn");
@@ -103,7 +103,7 @@ fn a_layout_is_kept_until_another_is_due() {
 #[test]
 fn only_the_last_frames_are_kept() {
     let mut overlay = overlay();
-    (0..1_000).for_each(|number| overlay.push(frame(number)));
+    (0..1_000).for_each(|number| drop(overlay.push(frame(number))));
     assert_eq!(overlay.recent.len(), FRAMES_KEPT);
     assert_eq!(overlay.recent.back().map(|record| record.frame), Some(999));
     assert_eq!(

@@ -11,60 +11,64 @@ use crate::cuda::{
 };
 use crate::frame::{FrameNumber, Timelines};
 use crate::interop::{SharedImage, SharedImageDescription, SharedTimeline, prove_clock};
-use crate::kernels::{FrameExtents, Image, Plan};
+use crate::kernels::{FrameExtents, Plan};
 use crate::scene::Target;
-use crate::timing::{ClockProof, GpuWork, Interval, ToolRange};
+use crate::timing::{ClockProof, Interval};
 use crate::vulkan::barrier::Barriers;
 use crate::vulkan::ownership::acquire_from_external;
 use crate::vulkan::{COLOR, Device};
 
-use super::cuda_chain::{CudaChain, Loaded, image_of};
+use super::cuda_chain::{CudaChain, Loaded};
+use super::cuda_graph::{ChainGraph, Likeness};
 use super::cuda_kernels::KernelLoader;
 use super::cuda_screen::CudaScreens;
-use super::launch_pass::FrameViews;
 use super::{ChainTimes, Error, Job, KernelTime, PROCESSED, Processor, SLOT_IMAGES, SlotImages, extent_of};
 
 /// Runs chains on a CUDA stream. Fields in drop order: what uses the timelines and the context goes before them.
 pub struct CudaProcessor {
-    slots: Vec<Slot>,
-    chain: CudaChain,
+    pub(super) slots: Vec<Slot>,
+    pub(super) chain: CudaChain,
     /// Where chains end in screen images.
-    screens: Option<CudaScreens>,
-    stamps: Option<Stamps>,
+    pub(super) screens: Option<CudaScreens>,
+    pub(super) stamps: Option<Stamps>,
     /// Gone only after a chain without end.
-    semaphores: Option<Semaphores>,
+    pub(super) semaphores: Option<Semaphores>,
     stamp_kernel: Function,
-    extents: FrameExtents,
-    withheld_from: Option<FrameNumber>,
+    pub(super) extents: FrameExtents,
+    pub(super) withheld_from: Option<FrameNumber>,
     clock: ClockProof,
     description: String,
     device: Arc<Device>,
     /// All chains run on it, in the order of their frames.
-    stream: Arc<CudaStream>,
+    pub(super) stream: Arc<CudaStream>,
     /// Of the same GPU as the Vulkan device.
-    context: Arc<CudaContext>,
+    pub(super) context: Arc<CudaContext>,
 }
 
 /// CUDA's side of the timelines, and Vulkan's, which outlives it.
-struct Semaphores {
-    rendered: SharedTimeline,
-    processed: SharedTimeline,
+pub(super) struct Semaphores {
+    pub(super) rendered: SharedTimeline,
+    pub(super) processed: SharedTimeline,
     _timelines: Arc<Timelines>,
 }
 
-/// One slot: its images, and the events that time its kernels.
-struct Slot {
-    images: Vec<SharedImage>,
+/// One slot: its images, and the events that time its kernels. The graph goes before what it works on.
+pub(super) struct Slot {
+    /// Of frames that are like the last one.
+    pub(super) graph: Option<ChainGraph>,
+    pub(super) images: Vec<SharedImage>,
     /// One before the first launch, one after each.
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
     /// What the slot's frame launched, with times still to be filled in. Empty where kernels are not timed.
-    launches: Vec<KernelTime>,
+    pub(super) launches: Vec<KernelTime>,
     /// What they run.
-    loaded: Option<Loaded>,
+    pub(super) loaded: Option<Loaded>,
+    /// What the slot's frame was like.
+    pub(super) likeness: Option<Likeness>,
     /// The slot's frame has stamps.
-    is_stamped: bool,
+    pub(super) is_stamped: bool,
     /// And one where its overlay began.
-    has_overlay: bool,
+    pub(super) has_overlay: bool,
 }
 
 impl CudaProcessor {
@@ -109,44 +113,10 @@ impl CudaProcessor {
             context,
         })
     }
-
-    fn stamp(&mut self, index: usize) -> Result<(), Error> {
-        if let Some(stamps) = &mut self.stamps {
-            stamps.clear(index);
-            stamps.enqueue(&self.stream, index)?;
-        }
-        Ok(())
-    }
-
-    /// Records the slot's event of this number, which is the next to be made or was made before.
-    fn record_event(&mut self, slot: usize, number: usize) -> Result<(), Error> {
-        let events = &mut self.slots[slot].events;
-        if events.len() == number {
-            events.push(Event::new(&self.context)?);
-        }
-        Ok(events[number].record(&self.stream)?)
-    }
-
-    fn views(&self, job: &Job) -> FrameViews {
-        let slot = &self.slots[job.slot];
-        let extent = |index: usize| match index {
-            PROCESSED => self.extents.display,
-            _ => self.extents.scene,
-        };
-        let shared = |index: usize| image_of(slot.images[index].views(), extent(index));
-        FrameViews {
-            color: shared(0),
-            processed: shared(PROCESSED),
-            guides: match job.has_guides {
-                true => [shared(1), shared(2), shared(3), shared(4)],
-                false => [Image::default(); 4],
-            },
-        }
-    }
 }
 
 /// Stamps of a slot: chain start, chain end, overlay start.
-const STAMPS: usize = 3;
+pub(super) const STAMPS: usize = 3;
 
 impl Processor for CudaProcessor {
     fn name(&self) -> &'static str {
@@ -205,10 +175,12 @@ impl Processor for CudaProcessor {
                 view: images[index].vulkan.view,
             })));
             self.slots.push(Slot {
+                graph: None,
                 images,
                 events: Vec::new(),
                 launches: Vec::new(),
                 loaded: None,
+                likeness: None,
                 is_stamped: false,
                 has_overlay: false,
             });
@@ -253,54 +225,11 @@ impl Processor for CudaProcessor {
     }
 
     fn enqueue(&mut self, job: Job) -> Result<(), Error> {
-        self.context.bind_to_thread().during(|| "bind the CUDA context")?;
-        let extents = self.extents;
-        self.slots[job.slot].loaded = Some(self.chain.prepare(&job.plan, extents)?);
-        let (views, frame) = (self.views(&job), job.frame_parameters());
-        let stamp = job.slot * STAMPS;
-        let (is_stamped, is_timed) = (job.instrument.has_parts(), job.instrument.has_kernels());
-        self.slots[job.slot].launches.clear();
-        self.slots[job.slot].is_stamped = is_stamped;
-
-        if let Some(semaphores) = &self.semaphores {
-            semaphores.rendered.wait(&self.stream, job.frame.value())?;
-        }
-        if is_stamped {
-            self.stamp(stamp)?;
-        }
-        if is_timed {
-            self.record_event(job.slot, 0)?;
-        }
-        let chain = ToolRange::new(GpuWork::Chain.label());
-        for (number, item) in job.plan.launches.iter().enumerate() {
-            let range = ToolRange::new(item.label());
-            self.chain.launch(&job.plan, number, extents, &views, &frame)?;
-            drop(range);
-            if is_timed {
-                let bytes = job.plan.least_bytes(item, extents);
-                self.slots[job.slot].launches.push(KernelTime::untimed(item, bytes));
-                self.record_event(job.slot, number + 1)?;
-            }
-        }
-        self.chain.end_frame();
-        if let Some(screens) = &mut self.screens {
-            let stamps = self.stamps.as_mut().filter(|_| is_stamped);
-            let stamps = stamps.map(|stamps| (stamps, stamp + 2));
-            let slot = &mut self.slots[job.slot];
-            slot.has_overlay = screens.enqueue(&self.stream, &job, views.processed, stamps)?;
-        }
-        drop(chain);
-        if is_stamped {
-            self.stamp(stamp + 1)?;
-        }
-        let is_withheld = self.withheld_from.is_some_and(|withheld| job.frame >= withheld);
-        if let Some(semaphores) = self.semaphores.as_ref().filter(|_| !is_withheld) {
-            semaphores.processed.signal(&self.stream, job.frame.value())?;
-        }
-        Ok(())
+        self.enqueue_chain(&job)
     }
 
-    fn times(&mut self, slot: usize) -> ChainTimes {
+    fn times(&mut self, slot: usize, times: &mut ChainTimes) {
+        times.clear();
         let Slot {
             events,
             launches,
@@ -312,15 +241,16 @@ impl Processor for CudaProcessor {
         // chain.
         let spans = events.windows(2).map(|pair| pair[0].milliseconds_until(&pair[1]));
         let mut since_start_ns = 0.0;
-        let kernels = launches.iter().zip(spans).map_while(|(launch, span)| {
-            let from = since_start_ns;
-            since_start_ns += span? * 1e6;
-            Some(KernelTime {
-                since_start_ns: [from, since_start_ns],
-                ..*launch
-            })
-        });
-        let kernels = kernels.collect();
+        times
+            .kernels
+            .extend(launches.iter().zip(spans).map_while(|(launch, span)| {
+                let from = since_start_ns;
+                since_start_ns += span? * 1e6;
+                Some(KernelTime {
+                    since_start_ns: [from, since_start_ns],
+                    ..*launch
+                })
+            }));
         let stamp = |index: usize| {
             let stamps = self.stamps.as_ref().filter(|_| *is_stamped);
             stamps.and_then(|stamps| stamps.read(slot * STAMPS + index))
@@ -330,13 +260,10 @@ impl Processor for CudaProcessor {
         let relation = &self.clock.relation;
         let on_device = |(start, end)| Some(Interval::new(relation.convert(start)?, relation.convert(end)?));
         let milliseconds = |(start, end): (u64, u64)| end.wrapping_sub(start) as f64 * 1e-6;
-        ChainTimes {
-            interval: stamps.and_then(on_device),
-            chain_ms: stamps.map(milliseconds),
-            kernels,
-            overlay: overlay.and_then(on_device),
-            overlay_ms: overlay.map(milliseconds),
-        }
+        times.interval = stamps.and_then(on_device);
+        times.chain_ms = stamps.map(milliseconds);
+        times.overlay = overlay.and_then(on_device);
+        times.overlay_ms = overlay.map(milliseconds);
     }
 
     fn transforms(&self) -> Result<(), String> {

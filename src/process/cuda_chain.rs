@@ -203,7 +203,8 @@ impl CudaChain {
         Ok(Arc::new(buffer))
     }
 
-    fn pass(&self, item: &Launch, views: &FrameViews, frame: &FrameParameters) -> Pass {
+    /// The first argument of a launch of the plan that was prepared for.
+    pub fn pass(&self, item: &Launch, views: &FrameViews, frame: &FrameParameters) -> Pass {
         let image = |own| {
             let image = self.memory.image(own);
             image.map(|image| image_of(&image.views, image.extent))

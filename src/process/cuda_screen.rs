@@ -106,7 +106,7 @@ impl CudaScreens {
         image_of(self.images[slot].views(), self.extent)
     }
 
-    /// Enqueues what makes the slot's image of `processed`, with a stamp where the overlay begins; whether there is one.
+    /// Enqueues what makes the slot's image of `processed`, with a stamp where the overlay begins; whether there is that.
     ///
     /// # Errors
     /// No memory, or the driver refused.
@@ -115,13 +115,12 @@ impl CudaScreens {
         stream: &CudaStream,
         job: &Job,
         processed: Image,
-        stamp: Option<(&mut Stamps, usize)>,
+        stamp: Option<(&Stamps, usize)>,
     ) -> Result<bool, Error> {
         self.encode(stream, job.slot, processed)?;
         let Some(list) = &job.overlay else { return Ok(false) };
         let is_stamped = stamp.is_some();
         if let Some((stamps, index)) = stamp {
-            stamps.clear(index);
             stamps.enqueue(stream, index)?;
         }
         self.draw(stream, job.slot, list)?;

@@ -1,12 +1,13 @@
 //! The chain on the CPU: the same slots and timelines, waited for and signalled by a thread; texels in mapped buffers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::reference::{self, HostImages, HostScratch, MappedImage};
@@ -35,6 +36,9 @@ pub struct HostProcessor {
     device: Arc<Device>,
 }
 
+/// Frames that a renderer may have under way.
+const MOST_IN_FLIGHT: usize = 8;
+
 /// The images of a slot, and their twins in host memory.
 struct Slot {
     images: Vec<Image>,
@@ -52,7 +56,7 @@ struct Work {
 }
 
 struct Worker {
-    sender: Option<Sender<Work>>,
+    sender: Option<SyncSender<Work>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -81,7 +85,8 @@ impl HostProcessor {
             times: Mutex::new(Vec::new()),
             failure: Mutex::new(None),
         });
-        let (sender, receiver) = channel();
+        // Room for every frame, so that sending neither waits nor allocates.
+        let (sender, receiver) = sync_channel(MOST_IN_FLIGHT);
         let on_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name(GpuWork::Chain.label().into())
@@ -170,7 +175,7 @@ impl Processor for HostProcessor {
         let guides = plan.guides.iter().map(|guide| *guide as usize);
         let guides = guides.filter(|guide| guide + 1 < written.len());
         let guides = guides.map(|guide| (&images[guide + 1], &texels.guides[guide]));
-        let copies: Vec<_> = [(&images[0], &texels.color)].into_iter().chain(guides).collect();
+        let copies: SmallVec<[_; 5]> = [(&images[0], &texels.color)].into_iter().chain(guides).collect();
         copies
             .iter()
             .fold(Barriers::new(), |barriers, (image, _)| {
@@ -236,8 +241,9 @@ impl Processor for HostProcessor {
         }
     }
 
-    fn times(&mut self, slot: usize) -> ChainTimes {
-        lock(&self.worker.shared.times)[slot].clone()
+    fn times(&mut self, slot: usize, times: &mut ChainTimes) {
+        // The worker is done with the slot's: it writes new ones for its next frame.
+        std::mem::swap(&mut lock(&self.worker.shared.times)[slot], times);
     }
 
     fn kernel_loader(&self) -> Option<Arc<KernelLoader>> {

@@ -237,16 +237,19 @@ impl Processor for InQueueProcessor {
         })
     }
 
-    fn times(&mut self, slot: usize) -> ChainTimes {
+    fn times(&mut self, slot: usize, times: &mut ChainTimes) {
+        times.clear();
         let Slot {
             stamps,
             stamped,
             launches,
             ..
         } = &self.slots[slot];
-        let read = stamps.as_ref().filter(|_| *stamped > 0).map(TimestampPool::read);
-        let written: Option<Vec<u64>> = read.and_then(|read| read.into_iter().take(*stamped as usize).collect());
-        written.map_or_else(ChainTimes::default, |stamps| chain_times(&stamps, launches))
+        let Some(stamps) = stamps.as_ref().filter(|_| *stamped > 0) else {
+            return;
+        };
+        let stamps = stamps.read();
+        fill_times(times, stamps.iter().take(*stamped as usize).copied(), launches);
     }
 
     fn transforms(&self) -> Result<(), String> {
@@ -275,25 +278,26 @@ impl Processor for InQueueProcessor {
     }
 }
 
-/// From the stamps of a chain, on the device's clock: its start, then the end of each launch, or of all of them.
-fn chain_times(stamps: &[u64], launches: &[KernelTime]) -> ChainTimes {
-    let (Some(start), Some(end)) = (stamps.first(), stamps.last()) else {
-        return ChainTimes::default();
+/// From the stamps of a chain, on the device's clock: its start, then the end of each launch, or of all of them. Nothing where one is
+/// missing.
+fn fill_times(times: &mut ChainTimes, stamps: impl Iterator<Item = Option<u64>> + Clone, launches: &[KernelTime]) {
+    let (Some(Some(start)), Some(Some(end))) = (stamps.clone().next(), stamps.clone().last()) else {
+        return;
     };
-    let since_start = |stamp: u64| stamp.wrapping_sub(*start) as f64;
-    let spans = stamps
-        .windows(2)
-        .map(|pair| [since_start(pair[0]), since_start(pair[1])]);
-    let kernel = |(launch, since_start_ns): (&KernelTime, [f64; 2])| KernelTime {
-        since_start_ns,
-        ..*launch
-    };
-    ChainTimes {
-        interval: Some(Interval::new(*start, *end)),
-        chain_ms: Some(since_start(*end) * 1e-6),
-        kernels: launches.iter().zip(spans).map(kernel).collect(),
-        ..ChainTimes::default()
+    if stamps.clone().any(|stamp| stamp.is_none()) {
+        return;
     }
+    let since_start = |stamp: u64| stamp.wrapping_sub(start) as f64;
+    times.interval = Some(Interval::new(start, end));
+    times.chain_ms = Some(since_start(end) * 1e-6);
+    let ends = stamps.flatten().skip(1).map(since_start);
+    let mut from = 0.0;
+    times
+        .kernels
+        .extend(launches.iter().zip(ends).map(|(launch, to)| KernelTime {
+            since_start_ns: [std::mem::replace(&mut from, to), to],
+            ..*launch
+        }));
 }
 
 impl Drop for InQueueProcessor {
@@ -322,15 +326,22 @@ mod tests {
             bytes,
         };
         let launches = [kernel(4, 0, [0.0; 2], 80), kernel(7, 1, [0.0; 2], 160)];
-        let times = chain_times(&[1_000, 3_000, 3_500], &launches);
-        assert_eq!(times.interval, Some(Interval::new(1_000, 3_500)));
-        assert_eq!(times.chain_ms, Some(0.0025));
+        let times = |stamps: &[Option<u64>], launches: &[KernelTime]| {
+            let mut times = ChainTimes::default();
+            fill_times(&mut times, stamps.iter().copied(), launches);
+            times
+        };
+        let all = times(&[Some(1_000), Some(3_000), Some(3_500)], &launches);
+        assert_eq!(all.interval, Some(Interval::new(1_000, 3_500)));
+        assert_eq!(all.chain_ms, Some(0.0025));
         assert_eq!(
-            times.kernels,
+            all.kernels,
             [kernel(4, 0, [0.0, 2_000.0], 80), kernel(7, 1, [2_000.0, 2_500.0], 160)]
         );
+        let missing = times(&[Some(1_000), None, Some(3_500)], &launches);
+        assert!(missing.interval.is_none() && missing.kernels.is_empty());
 
-        let parts = chain_times(&[1_000, 3_500], &[]);
+        let parts = times(&[Some(1_000), Some(3_500)], &[]);
         assert_eq!(parts.interval, Some(Interval::new(1_000, 3_500)));
         assert!(parts.kernels.is_empty());
     }

@@ -5,6 +5,8 @@
 
 mod cuda;
 mod cuda_chain;
+mod cuda_frame;
+mod cuda_graph;
 mod cuda_kernels;
 mod cuda_screen;
 mod host;
@@ -200,6 +202,18 @@ pub struct ChainTimes {
     pub overlay_ms: Option<f64>,
 }
 
+impl ChainTimes {
+    /// Nothing is known; the list keeps its memory.
+    pub fn clear(&mut self) {
+        self.kernels.clear();
+        let kernels = std::mem::take(&mut self.kernels);
+        *self = Self {
+            kernels,
+            ..Self::default()
+        };
+    }
+}
+
 /// One launch of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelTime {
@@ -310,8 +324,8 @@ pub trait Processor {
     /// The driver refused, or an earlier chain failed.
     fn enqueue(&mut self, job: Job) -> Result<(), Error>;
 
-    /// When the chain of the slot's frame ran. The frame has retired.
-    fn times(&mut self, slot: usize) -> ChainTimes;
+    /// Writes over `times` when the chain of the slot's frame ran. The frame has retired.
+    fn times(&mut self, slot: usize, times: &mut ChainTimes);
 
     /// Whether effects that compute by Fourier transforms can run; if not, what is missing and how to get it.
     ///

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use crate::frame::FrameNumber;
 use crate::process::KernelTime;
 use crate::timing::{
     FrameRecord, FrameSpans, FusedTime, HostWork, Instrument, Interval, KernelSpan, ToolRange, mark_frame,
 };
-use crate::vulkan::{Calibration, Device, host_ns};
+use crate::vulkan::{Calibration, Device, Stamps, host_ns};
 
 use super::record::{OVERLAY_END, OVERLAY_START, PRESENT_END, PRESENT_START, SCENE_END, SCENE_START};
 use super::{Error, Renderer, Schedule};
@@ -82,8 +84,11 @@ pub(super) struct Stopwatch {
     since_ns: u64,
     /// Closes where the frame fails, too.
     range: ToolRange,
-    laps: Vec<(HostWork, Interval)>,
+    laps: Laps,
 }
+
+/// A frame's works, each with when it went on.
+type Laps = SmallVec<[(HostWork, Interval); HostWork::ALL.len()]>;
 
 impl Stopwatch {
     pub(super) fn start(instrument: Instrument, work: HostWork) -> Self {
@@ -94,7 +99,7 @@ impl Stopwatch {
             work,
             since_ns: now,
             range: ToolRange::new(work.label()),
-            laps: Vec::new(),
+            laps: Laps::new(),
         }
     }
 
@@ -106,7 +111,7 @@ impl Stopwatch {
     }
 
     /// What went on is done, and nothing more is measured: all that was.
-    fn stop(mut self) -> Vec<(HostWork, Interval)> {
+    fn stop(mut self) -> Laps {
         self.lap();
         self.laps
     }
@@ -125,7 +130,8 @@ pub(super) struct InFlight {
     pub(super) frame: FrameNumber,
     start_ns: u64,
     waited_for: Option<FrameNumber>,
-    host: Vec<(HostWork, Interval)>,
+    /// What the host did so far is in it; the rest is filled in when the frame has retired.
+    record: FrameRecord,
     /// The present call's begin.
     presented_ns: u64,
     between_presents_ms: Option<f64>,
@@ -136,7 +142,7 @@ pub(super) struct InFlight {
 impl InFlight {
     /// The host's time on some works, milliseconds; `None` where it did none of them.
     fn host_ms(&self, works: &[HostWork]) -> Option<f64> {
-        let of_works = self.host.iter().filter(|(work, _)| works.contains(work));
+        let of_works = self.record.spans.host.iter().filter(|(work, _)| works.contains(work));
         of_works
             .map(|(_, interval)| interval.milliseconds())
             .reduce(|sum, time| sum + time)
@@ -158,7 +164,7 @@ impl Renderer {
             frame,
             start_ns: watch.start_ns,
             waited_for,
-            host: Vec::new(),
+            record: self.spare.pop().map(FrameRecord::emptied).unwrap_or_default(),
             presented_ns: watch.start_ns,
             between_presents_ms: None,
             in_flight: others + 1,
@@ -170,7 +176,7 @@ impl Renderer {
     pub(super) fn keep_laps(&mut self, slot: usize, watch: Stopwatch) {
         let laps = watch.stop();
         if let Some(in_flight) = &mut self.slots[slot].in_flight {
-            in_flight.host.extend(laps);
+            in_flight.record.spans.host.extend(laps);
         }
     }
 
@@ -193,10 +199,17 @@ impl Renderer {
     }
 
     /// Completes the record of a retired frame from the GPU's stamps. Reads only what is there: nothing waits.
-    pub(super) fn measure(&mut self, slot: usize, in_flight: InFlight, shown_ms: f64) -> Result<(), Error> {
-        let mut record = self.host_record(&in_flight, shown_ms);
+    pub(super) fn measure(&mut self, slot: usize, mut in_flight: InFlight, shown_ms: f64) -> Result<(), Error> {
+        self.fill_host(&mut in_flight, shown_ms);
+        let InFlight {
+            frame,
+            start_ns,
+            in_flight,
+            mut record,
+            ..
+        } = in_flight;
         let timestamps = self.slots[slot].timestamps.as_mut();
-        let stamps = timestamps.map_or(Vec::new(), |timestamps| {
+        let stamps = timestamps.map_or(Stamps::new(), |timestamps| {
             let stamps = timestamps.read();
             timestamps.reset();
             stamps
@@ -205,20 +218,19 @@ impl Renderer {
             let stamp = |index: u32| stamps.get(index as usize).copied().flatten();
             Some(Interval::new(stamp(from)?, stamp(to)?))
         };
-        let chain = self.processor.times(slot);
-        record.spans = FrameSpans {
-            host: in_flight.host,
-            scene: interval(SCENE_START, SCENE_END),
-            chain: chain.interval,
-            kernels: chain
-                .interval
-                .map_or(Vec::new(), |interval| kernel_spans(interval, &chain.kernels)),
-            present: interval(PRESENT_START, PRESENT_END),
-            overlay: interval(OVERLAY_START, OVERLAY_END).or(chain.overlay),
-            in_flight: in_flight.in_flight,
-            memory_used: self.clock.memory_used(&self.device, self.settings.instrument),
-            calibration: self.clock.calibration,
-        };
+        self.processor.times(slot, &mut self.chain_times);
+        let chain = &self.chain_times;
+        let spans = &mut record.spans;
+        spans.scene = interval(SCENE_START, SCENE_END);
+        spans.chain = chain.interval;
+        if let Some(interval) = chain.interval {
+            spans.kernels.extend(kernel_spans(interval, &chain.kernels));
+        }
+        spans.present = interval(PRESENT_START, PRESENT_END);
+        spans.overlay = interval(OVERLAY_START, OVERLAY_END).or(chain.overlay);
+        spans.in_flight = in_flight;
+        spans.memory_used = self.clock.memory_used(&self.device, self.settings.instrument);
+        spans.calibration = self.clock.calibration;
         fill_gpu_spans(&mut record, chain.chain_ms, chain.overlay_ms);
         let chain_busy_ms = if self.processor.is_on_gpu() {
             record.chain_ms
@@ -226,62 +238,42 @@ impl Renderer {
             Some(0.0)
         };
         record.gpu_busy_ms = sum([record.scene_ms, chain_busy_ms, record.present_gpu_ms]);
-        fill_latencies(&mut record, in_flight.start_ns);
-        // Effects that were added while it ran come after those it began with.
-        let last = chain.kernels.iter().map(|kernel| kernel.effect + 1).max().unwrap_or(0);
-        let count = self.settings.effects.max(last);
-        record.kernels_ms = vec![None; count];
-        record.kernels_bytes = vec![0; count];
-        for KernelTime {
-            effect,
-            fused,
-            since_start_ns: [from, to],
-            bytes,
-            ..
-        } in chain.kernels
-        {
-            if let Some(label) = fused {
-                let time_ms = (to - from) * 1e-6;
-                record.fused.push(FusedTime { label, time_ms, bytes });
-                continue;
-            }
-            record.kernels_bytes[effect] += bytes;
-            *record.kernels_ms[effect].get_or_insert(0.0) += (to - from) * 1e-6;
-        }
+        fill_latencies(&mut record, start_ns);
+        fill_kernels(&mut record, &chain.kernels, self.settings.effects);
         self.clock.recalibrate(&self.device)?;
-        self.read_tags(slot, in_flight.frame);
+        self.read_tags(slot, frame);
         self.finished.push(record);
         Ok(())
     }
 
     /// What the host did, in the record's sums.
-    fn host_record(&self, in_flight: &InFlight, shown_ms: f64) -> FrameRecord {
+    fn fill_host(&self, in_flight: &mut InFlight, shown_ms: f64) {
         use HostWork as Work;
         let has_call = self.presenter.has_present_call();
         let is_serial = self.settings.schedule == Schedule::Serial;
         // At the end of a run frames are waited for too, but not to begin another one.
         let waits = &[Work::WaitForSlot, Work::WaitForFrame][..=usize::from(is_serial)];
-        FrameRecord {
-            frame: in_flight.frame.value(),
-            start: Duration::from_nanos(in_flight.start_ns - self.clock.origin_ns),
-            until_present_ms: (in_flight.presented_ns - in_flight.start_ns) as f64 * 1e-6,
-            between_presents_ms: in_flight.between_presents_ms,
-            slot_wait_ms: in_flight.host_ms(waits),
-            waited_for_frame: in_flight.waited_for.map(FrameNumber::value),
-            acquire_ms: in_flight.host_ms(&[Work::Acquire]).filter(|_| has_call),
-            record_ms: in_flight.host_ms(&[Work::RecordScene, Work::RecordChain, Work::RecordPresent]),
-            submit_ms: in_flight.host_ms(&[
-                Work::SubmitScene,
-                Work::EnqueueChain,
-                Work::SubmitPresent,
-                Work::SubmitFrame,
-            ]),
-            present_ms: in_flight
-                .host_ms(&[Work::Present])
-                .filter(|_| has_call)
-                .map(|present_ms| present_ms + shown_ms),
-            ..FrameRecord::default()
-        }
+        let slot_wait_ms = in_flight.host_ms(waits);
+        let acquire_ms = in_flight.host_ms(&[Work::Acquire]).filter(|_| has_call);
+        let record_ms = in_flight.host_ms(&[Work::RecordScene, Work::RecordChain, Work::RecordPresent]);
+        let submit_ms = in_flight.host_ms(&[
+            Work::SubmitScene,
+            Work::EnqueueChain,
+            Work::SubmitPresent,
+            Work::SubmitFrame,
+        ]);
+        let present_ms = in_flight.host_ms(&[Work::Present]).filter(|_| has_call);
+        let record = &mut in_flight.record;
+        record.frame = in_flight.frame.value();
+        record.start = Duration::from_nanos(in_flight.start_ns - self.clock.origin_ns);
+        record.until_present_ms = (in_flight.presented_ns - in_flight.start_ns) as f64 * 1e-6;
+        record.between_presents_ms = in_flight.between_presents_ms;
+        record.waited_for_frame = in_flight.waited_for.map(FrameNumber::value);
+        record.slot_wait_ms = slot_wait_ms;
+        record.acquire_ms = acquire_ms;
+        record.record_ms = record_ms;
+        record.submit_ms = submit_ms;
+        record.present_ms = present_ms.map(|present_ms| present_ms + shown_ms);
     }
 
     fn read_tags(&mut self, slot: usize, frame: FrameNumber) {
@@ -298,16 +290,33 @@ impl Renderer {
 }
 
 /// The launches on the device's clock, none outside of the chain: its stamps are taken by other means than its kernels' times.
-fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> Vec<KernelSpan> {
-    let on_device = |since_start_ns: f64| (chain.start_ns + since_start_ns.round() as u64).min(chain.end_ns);
-    let span = |kernel: &KernelTime| KernelSpan {
+fn kernel_spans(chain: Interval, kernels: &[KernelTime]) -> impl Iterator<Item = KernelSpan> {
+    let on_device = move |since_start_ns: f64| (chain.start_ns + since_start_ns.round() as u64).min(chain.end_ns);
+    kernels.iter().map(move |kernel| KernelSpan {
         effect: kernel.effect,
         pass: kernel.pass,
         fused: kernel.fused,
         interval: Interval::new(on_device(kernel.since_start_ns[0]), on_device(kernel.since_start_ns[1])),
         bytes: kernel.bytes,
-    };
-    kernels.iter().map(span).collect()
+    })
+}
+
+/// The kernels' sums by effect, of which there were `effects` at first: those that were added while it ran come after them.
+fn fill_kernels(record: &mut FrameRecord, kernels: &[KernelTime], effects: usize) {
+    let last = kernels.iter().map(|kernel| kernel.effect + 1).max().unwrap_or(0);
+    let count = effects.max(last);
+    record.kernels_ms.resize(count, None);
+    record.kernels_bytes.resize(count, 0);
+    for kernel in kernels {
+        let [from, to] = kernel.since_start_ns;
+        let (time_ms, bytes) = ((to - from) * 1e-6, kernel.bytes);
+        if let Some(label) = kernel.fused {
+            record.fused.push(FusedTime { label, time_ms, bytes });
+            continue;
+        }
+        record.kernels_bytes[kernel.effect] += bytes;
+        *record.kernels_ms[kernel.effect].get_or_insert(0.0) += time_ms;
+    }
 }
 
 /// The GPU's spans of a frame, from its intervals, and from how long the chain took, with the overlay where it drew that.

@@ -46,10 +46,8 @@ fn kernels_stay_in_their_chain() {
         since_start_ns: [from, to],
         bytes: 0,
     };
-    let spans = kernel_spans(
-        Interval::new(1_000, 2_000),
-        &[kernel(0.0, 300.4), kernel(300.4, 1_020.0)],
-    );
-    let intervals: Vec<_> = spans.iter().map(|span| span.interval).collect();
+    let kernels = [kernel(0.0, 300.4), kernel(300.4, 1_020.0)];
+    let spans = kernel_spans(Interval::new(1_000, 2_000), &kernels);
+    let intervals: Vec<_> = spans.map(|span| span.interval).collect();
     assert_eq!(intervals, [Interval::new(1_000, 1_300), Interval::new(1_300, 2_000)]);
 }

@@ -10,7 +10,7 @@ use crate::frame::{FrameNumber, Timelines};
 use crate::kernels::{FrameExtents, Given};
 use crate::overlay::DrawList;
 use crate::present::{PresentPass, Presenter, Screen};
-use crate::process::Processor;
+use crate::process::{ChainTimes, Processor};
 use crate::scene::{Scene, TagCheck};
 use crate::timing::{FrameRecord, Instrument};
 use crate::vulkan::barrier::copies_to_host;
@@ -125,6 +125,8 @@ impl Renderer {
             only_copies,
             clock: HostClock::new(&device)?,
             finished: Vec::new(),
+            spare: Vec::new(),
+            chain_times: ChainTimes::default(),
             tags: TagReport::default(),
             device,
         };
@@ -254,6 +256,12 @@ impl Renderer {
     /// The records of frames that have retired since the last call, in order.
     pub fn take_records(&mut self) -> Vec<FrameRecord> {
         std::mem::take(&mut self.finished)
+    }
+
+    /// Hands over the same, one after the other. A record that `keep` gives back lends the memory of its lists to a frame to come: with
+    /// all of them given back, frames need no memory of the host's.
+    pub fn hand_records(&mut self, keep: impl FnMut(FrameRecord) -> Option<FrameRecord>) {
+        self.spare.extend(self.finished.drain(..).filter_map(keep));
     }
 
     /// What the check of the tags found so far.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::spans::FrameSpans;
+use super::spans::{FrameSpans, HostWork};
 
 /// What one frame cost. All `_ms` fields are milliseconds.
 ///
@@ -84,11 +84,41 @@ pub struct FusedTime {
 }
 
 impl FrameRecord {
+    /// A record of nothing yet, with the memory of this one's lists.
+    #[must_use]
+    pub fn emptied(mut self) -> Self {
+        self.kernels_ms.clear();
+        self.kernels_bytes.clear();
+        self.fused.clear();
+        self.spans.host.clear();
+        self.spans.kernels.clear();
+        Self {
+            kernels_ms: self.kernels_ms,
+            kernels_bytes: self.kernels_bytes,
+            fused: self.fused,
+            spans: FrameSpans {
+                host: self.spans.host,
+                kernels: self.spans.kernels,
+                ..FrameSpans::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// What all fused launches of the frame took. `None` where there was none.
     pub fn fused_ms(&self) -> Option<f64> {
         self.fused
             .iter()
             .map(|fused| fused.time_ms)
+            .reduce(|sum, time| sum + time)
+    }
+
+    /// What the host did for the frame, but for its waits: milliseconds. `None` where that was not measured.
+    pub fn host_ms(&self) -> Option<f64> {
+        let waits = [HostWork::WaitForSlot, HostWork::WaitForFrame];
+        let works = self.spans.host.iter().filter(|(work, _)| !waits.contains(work));
+        works
+            .map(|(_, interval)| interval.milliseconds())
             .reduce(|sum, time| sum + time)
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use super::Device;
 use super::image::COLOR;
@@ -36,7 +37,7 @@ pub const PRESENT_READY: Stage = Stage::ALL_COMMANDS;
 
 /// Several transitions, recorded as one `vkCmdPipelineBarrier2`.
 #[derive(Default)]
-pub struct Barriers(Vec<vk::ImageMemoryBarrier2<'static>>);
+pub struct Barriers(SmallVec<[vk::ImageMemoryBarrier2<'static>; 12]>);
 
 impl Barriers {
     /// None yet.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::{ext, khr, nvx, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use smallvec::SmallVec;
 
 use super::calibration::HostDomain;
 use super::queue_module::KernelFunctions;
@@ -257,8 +258,11 @@ impl Device {
     /// Opens a labelled region of a command buffer.
     pub fn begin_label(&self, commands: vk::CommandBuffer, label: &str) {
         if let Some(names) = &self.names {
-            let label = CString::new(label.replace('\0', " ")).unwrap_or_default();
-            let info = vk::DebugUtilsLabelEXT::default().label_name(&label);
+            // Every frame does it: on the stack.
+            let mut bytes: SmallVec<[u8; 64]> = label.bytes().filter(|byte| *byte != 0).collect();
+            bytes.push(0);
+            let label = CStr::from_bytes_with_nul(&bytes).unwrap_or_default();
+            let info = vk::DebugUtilsLabelEXT::default().label_name(label);
             // SAFETY: V3; the caller's command buffer is recording.
             unsafe { names.cmd_begin_debug_utils_label(commands, &info) };
         }

@@ -42,7 +42,7 @@ pub use image::{COLOR, DEPTH, Image, ImageDescription, view_of};
 pub use instance::{Instance, InstanceRequest};
 pub use physical::{Luid, PhysicalDevice, QueueFamily};
 pub use pipeline::{ComputePipeline, DescriptorSets, PipelineLayout, Sampler};
-pub use query::TimestampPool;
+pub use query::{Stamps, TimestampPool};
 pub use queue_module::{QueueFunction, QueueModule, surface_of, texture_of};
 pub use rendering::{ColorAttachment, DepthAttachment, MeshRange, Rendering};
 pub use semaphore::{BinarySemaphore, Timeline, TimelineWait};

@@ -7,6 +7,7 @@
 //! would have to be named by both sides, and CUDA names none.
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use super::Device;
 use vk::{AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stage};
@@ -126,8 +127,8 @@ fn record(
             .dst_access_mask(to.1)
             .dst_queue_family_index(to.3)
     };
-    let images: Vec<_> = images.iter().map(of_image).collect();
-    let buffers: Vec<_> = buffers.iter().map(of_buffer).collect();
+    let images: SmallVec<[_; 8]> = images.iter().map(of_image).collect();
+    let buffers: SmallVec<[_; 8]> = buffers.iter().map(of_buffer).collect();
     let dependency = vk::DependencyInfo::default()
         .image_memory_barriers(&images)
         .buffer_memory_barriers(&buffers);

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use super::barrier::transfer_to_host;
 use super::{Buffer, BufferMemory, Device, Error, Queue, ResultExt};
+
+/// Something of each timestamp, on the stack for pools as small as a frame's parts and a usual chain need.
+pub type Stamps<T> = SmallVec<[T; 32]>;
 
 /// `VkQueryPool` of timestamps, with the memory they are read from.
 ///
@@ -102,9 +106,13 @@ impl TimestampPool {
 
     /// The timestamps in nanoseconds of the device's clock; `None` where none was copied (or, of a pool that is asked, written)
     /// since the last reset. The submission that did so must have finished.
-    pub fn read(&self) -> Vec<Option<u64>> {
-        let ticks = match &self.values {
-            Some(values) => bytemuck::pod_collect_to_vec::<u8, u64>(values.bytes()),
+    pub fn read(&self) -> Stamps<Option<u64>> {
+        let ticks: Stamps<u64> = match &self.values {
+            Some(values) => values
+                .bytes()
+                .chunks_exact(8)
+                .map(bytemuck::pod_read_unaligned)
+                .collect(),
             None => self.ask(),
         };
         let first = ticks.iter().copied().find(|ticks| *ticks != 0).unwrap_or_default();
@@ -115,8 +123,8 @@ impl TimestampPool {
     }
 
     /// What the driver says: 0 for those that were not written.
-    fn ask(&self) -> Vec<u64> {
-        let mut answers = vec![[0u64; 2]; self.count as usize];
+    fn ask(&self) -> Stamps<u64> {
+        let mut answers: Stamps<[u64; 2]> = smallvec::smallvec![[0; 2]; self.count as usize];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
         // SAFETY: V1; each answer has room for a value and its availability. NOT_READY says that some were not written, which
         // their availability says too.

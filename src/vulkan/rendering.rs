@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use super::{Buffer, Device, GraphicsPipeline, Image, PipelineLayout};
 
@@ -49,7 +50,7 @@ impl<'a> Rendering<'a> {
         colors: &[ColorAttachment],
         depth: DepthAttachment<'_>,
     ) -> Self {
-        let colors: Vec<_> = colors
+        let colors: SmallVec<[_; 8]> = colors
             .iter()
             .map(|color| {
                 let attachment = vk::RenderingAttachmentInfo::default()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Device, Error, ResultExt};
 
@@ -79,8 +80,8 @@ impl Timeline {
         let Some(first) = timelines.first() else {
             return Ok(TimelineWait::Reached);
         };
-        let semaphores: Vec<_> = timelines.iter().map(|timeline| timeline.raw).collect();
-        let values = vec![value; timelines.len()];
+        let semaphores: SmallVec<[_; 4]> = timelines.iter().map(|timeline| timeline.raw).collect();
+        let values: SmallVec<[_; 4]> = smallvec![value; timelines.len()];
         let wait_info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         let nanoseconds = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: V1, V3.

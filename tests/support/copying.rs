@@ -201,15 +201,12 @@ impl Processor for Copying {
         panic!("a chain in the queue is not enqueued");
     }
 
-    fn times(&mut self, slot: usize) -> ChainTimes {
+    fn times(&mut self, slot: usize, times: &mut ChainTimes) {
         let stamps = self.slots[slot].stamps.as_ref().map(TimestampPool::read);
         let interval = stamps.and_then(|stamps| Some(Interval::new(stamps[0]?, stamps[1]?)));
-        ChainTimes {
-            interval,
-            chain_ms: interval.map(Interval::milliseconds),
-            kernels: Vec::new(),
-            ..ChainTimes::default()
-        }
+        times.clear();
+        times.interval = interval;
+        times.chain_ms = interval.map(Interval::milliseconds);
     }
 
     fn transforms(&self) -> Result<(), String> {

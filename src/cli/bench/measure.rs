@@ -385,5 +385,6 @@ pub fn medians(frame_us: f64, records: &[FrameRecord]) -> Round {
         handover_to_vulkan_ms: median(|record| record.handover_to_vulkan_ms),
         present_gpu_ms: median(|record| record.present_gpu_ms),
         latency_ms: median(|record| record.latency_ms),
+        host_ms: median(FrameRecord::host_ms),
     }
 }

@@ -163,10 +163,16 @@ fn place(position: Vec3, rotation: Quat, scale: f32) -> Mat4 {
     Mat4::from_scale_rotation_translation(Vec3::splat(scale), rotation, position)
 }
 
-/// All objects at `time` seconds. Their order and shapes never change.
+/// All objects at `time` seconds.
 pub fn objects(time: f32) -> Vec<Object> {
     let mut objects = Vec::new();
-    let mut add = |shape, model, material| objects.push(Object { shape, model, material });
+    each_object(time, |object| objects.push(object));
+    objects
+}
+
+/// Gives all objects at `time` seconds, one after the other. Their order and shapes never change.
+pub fn each_object(time: f32, mut with: impl FnMut(Object)) {
+    let mut add = |shape, model, material| with(Object { shape, model, material });
 
     // Large things in front first: they hide most, and what is hidden is not shaded.
     let spin = Quat::from_euler(EulerRot::YXZ, 0.45 * time, 0.25 * (0.6 * time).sin(), 0.0);
@@ -272,7 +278,6 @@ pub fn objects(time: f32) -> Vec<Object> {
         Mat4::from_scale(Vec3::splat(40.0)),
         matte(Vec3::new(0.045, 0.049, 0.060), 0.16),
     );
-    objects
 }
 
 /// Beads run around the trefoil in a tilted belt, every other one higher.

@@ -116,23 +116,30 @@ impl Studio {
     fn write_buffers(&mut self, slot: usize, frame: &SceneFrame) {
         let targets = self.targets.as_mut().expect("retarget came before the first frame");
         let size = [targets.extent.width as f32, targets.extent.height as f32];
-        let objects = arrangement::objects(frame.time);
-        let now = Previous {
-            view_projection: view_projection(&frame.camera, size),
-            models: objects.iter().map(|object| object.model).collect(),
+        let now = view_projection(&frame.camera, size);
+        let first = || Previous {
+            view_projection: now,
+            models: Vec::new(),
         };
-        let before = self.previous.as_ref().unwrap_or(&now);
-        let instances: Vec<_> = objects
-            .iter()
-            .zip(&before.models)
-            .map(|(object, previous_model)| Instance::new(object, *previous_model))
-            .collect();
-        let uniforms = FrameUniforms::new(frame, size, before.view_projection);
+        let previous = self.previous.get_or_insert_with(first);
+        let before = std::mem::replace(&mut previous.view_projection, now);
+        let uniforms = FrameUniforms::new(frame, size, before);
         let buffers = &mut targets.buffers[slot];
         write(&mut buffers.frame, bytemuck::bytes_of(&uniforms));
         write(&mut buffers.mirrored_frame, bytemuck::bytes_of(&uniforms.mirrored()));
-        write(&mut buffers.instances, bytemuck::cast_slice(&instances));
-        self.previous = Some(now);
+        let mut instances = buffers.instances.bytes_mut().chunks_exact_mut(size_of::<Instance>());
+        let mut place = 0;
+        arrangement::each_object(frame.time, |object| {
+            if previous.models.len() == place {
+                // Nothing has moved before the first frame.
+                previous.models.push(object.model);
+            }
+            let before = std::mem::replace(&mut previous.models[place], object.model);
+            if let Some(bytes) = instances.next() {
+                bytes.copy_from_slice(bytemuck::bytes_of(&Instance::new(&object, before)));
+            }
+            place += 1;
+        });
     }
 
     fn draw(&self, rendering: &Rendering<'_>, set: vk::DescriptorSet, wanted: impl Fn(&Batch) -> bool) {
