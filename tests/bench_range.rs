@@ -75,12 +75,11 @@ fn cost_against_pixels_is_a_table_and_a_plot_that_the_file_gives_again() {
     let folder = ended.folder.path();
     assert_eq!(entries(folder), ["out.json", "plot.svg"]);
     let [json, plot] = ["out.json", "plot.svg"].map(|name| fs::read(folder.join(name)).unwrap());
-    let again = bench(
-        "--read out.json --plot-pixels again.svg --plot-memory none.svg",
-        |folder| {
-            fs::write(folder.join("out.json"), &json).unwrap();
-        },
-    );
+    let read = "bench --read out.json --plot-pixels again.svg --plot-memory none.svg";
+    let again = Program::start(read, |_, folder| {
+        fs::write(folder.join("out.json"), &json).unwrap();
+    })
+    .end();
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert_eq!(fs::read(again.folder.path().join("again.svg")).unwrap(), plot);
     assert!(again.stderr.contains("none.svg is not drawn"), "{}", again.stderr);
