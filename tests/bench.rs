@@ -351,17 +351,29 @@ fn wrong_options_are_refused_before_anything_is_rendered() {
             "--scenes studioo --sizes 32x32 --json out.json",
             &["studioo", "studio, none"],
         ),
-        ("--sizes 2k", &["2k", "720p, 1080p, 4k, 8k"]),
+        ("--sizes 2k", &["2k", "720p, 1080p, 1440p, 4k, 8k, 16k"]),
         ("--sizes 30000x20", &["30000x20", "16384x16384"]),
         ("--in-flight 0", &["0", "1..=8"]),
         ("--rounds 0", &["0", "1..=100"]),
         ("--frames 0", &["0"]),
         ("--instrument some", &["some", "off, frame, full"]),
-        ("quick", &["quick", "short, schedules, instrument"]),
+        ("quick", &["quick", "short, schedules, instrument, pixels, memory"]),
+        ("--plot-pixels there.svg", &["there.svg", "exists"]),
+        ("--plot-memory no/plot.svg", &["no/plot.svg", "does not exist"]),
         ("--compare-anyway", &["--compare"]),
         ("--read a.json --rounds 3", &["--read", "--rounds"]),
         ("--processors host --gpu no-such-gpu", &["no-such-gpu"]),
+        ("--processors host --gpus 0,no-such-gpu", &["no-such-gpu"]),
+        ("--gpus all --gpu 0", &["--gpus", "--gpu"]),
+        (
+            "--gpus 0,0 --processors host --scenes none --sizes 30000x20",
+            &["16384x16384"],
+        ),
     ] {
-        refused(arguments, words, |_| {});
+        refused(arguments, words, |folder| {
+            if arguments.contains("there.svg") {
+                fs::write(folder.join("there.svg"), "mine").unwrap();
+            }
+        });
     }
 }

@@ -35,7 +35,41 @@ pub struct Case {
     pub fuse: Fuse,
 }
 
+/// Extents that have a name on the command line.
+pub const NAMED_SIZES: [(&str, [u32; 2]); 6] = [
+    ("720p", [1280, 720]),
+    ("1080p", [1920, 1080]),
+    ("1440p", [2560, 1440]),
+    ("4k", [3840, 2160]),
+    ("8k", [7680, 4320]),
+    ("16k", [16_384, 16_384]),
+];
+
 impl Case {
+    /// Texels of a frame.
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// The name of its extent, else width and height.
+    pub fn size_text(&self) -> String {
+        let extent = [self.width, self.height];
+        let named = NAMED_SIZES.iter().find(|(_, other)| *other == extent);
+        named.map_or_else(
+            || format!("{}x{}", self.width, self.height),
+            |(name, _)| (*name).to_owned(),
+        )
+    }
+
+    /// The same case at another extent, to find what differs in that alone.
+    pub(super) fn at(&self, [width, height]: [u32; 2]) -> Self {
+        Self {
+            width,
+            height,
+            ..self.clone()
+        }
+    }
+
     /// The work alone: cases of the same work can be compared.
     pub fn work(&self) -> String {
         let Self {

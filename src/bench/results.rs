@@ -34,6 +34,40 @@ pub struct Results {
     pub order: Vec<usize>,
     /// The cases.
     pub cases: Vec<CaseRounds>,
+    /// Those that cannot be here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A case that was asked for and cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The case.
+    #[serde(flatten)]
+    pub case: Case,
+    /// What it exceeds: the memory, or a limit of the device.
+    pub reason: String,
+}
+
+/// What a renderer takes of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryTaken {
+    /// Bytes, after its first frames.
+    pub bytes: u64,
+    /// Who counted them.
+    pub counted_by: CountedBy,
+}
+
+/// Who counts memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CountedBy {
+    /// `cuMemGetInfo`: the GPU's memory, of all that runs on it.
+    Cuda,
+    /// `VK_EXT_memory_budget`: the GPU's memory, of the process.
+    Vulkan,
+    /// What the renderer asked its driver for, where that does not count: of any kind of memory, in blocks of up to 256 MiB.
+    Allocator,
 }
 
 /// What a bench's times depend on besides the program.
@@ -82,6 +116,9 @@ pub struct CaseRounds {
     /// The case.
     #[serde(flatten)]
     pub case: Case,
+    /// What its renderer takes of the GPU's memory, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryTaken>,
     /// Its rounds.
     pub rounds: Vec<Round>,
 }
@@ -161,9 +198,11 @@ impl Results {
                 .iter()
                 .map(|case| CaseRounds {
                     case: case.clone(),
+                    memory: None,
                     rounds: Vec::new(),
                 })
                 .collect(),
+            left_out: Vec::new(),
         }
     }
 
@@ -212,7 +251,7 @@ impl Results {
         if self.cases.is_empty() {
             return Some("it has no cases".into());
         }
-        for (index, CaseRounds { case, rounds }) in self.cases.iter().enumerate() {
+        for (index, CaseRounds { case, rounds, .. }) in self.cases.iter().enumerate() {
             if self.cases[..index].iter().any(|other| other.case == *case) {
                 return Some(format!("`{case}` is there twice"));
             }

@@ -4,9 +4,9 @@ use crate::timing::statistics::{percentile, sorted};
 use crate::timing::table::aligned;
 
 use super::interval::{CONFIDENCE, Estimate, median, paired_ratio, unpaired_ratio};
-use super::{CaseRounds, Results, Round};
+use super::{CaseRounds, Results, Round, growth, memory};
 
-/// Every case, those of the same work together, each beside the first of them.
+/// Every case, those of the same work together, each beside the first of them; then how cost and memory grow, where that was measured.
 pub fn results(results: &Results) -> String {
     let mut blocks = vec![heading(results)];
     for group in groups(results) {
@@ -23,6 +23,13 @@ pub fn results(results: &Results) -> String {
          {percent} % confidence, by the order of the rounds alone; it takes 6 rounds. No difference is called whose interval \
          holds 1.\n"
     ));
+    let growth = [growth::text(results), memory::text(results)];
+    let is_said = |reason: &str| growth.iter().any(|text| text.contains(reason));
+    let others = results.left_out.iter().filter(|other| !is_said(&other.reason));
+    let others: String = others
+        .map(|other| format!("left out: {}: {}\n", other.case, other.reason))
+        .collect();
+    blocks.extend(growth.into_iter().chain([others]).filter(|text| !text.is_empty()));
     blocks.join("\n")
 }
 

@@ -1,14 +1,17 @@
 //! `handover bench`: fixed work, rendered offscreen in interleaved rounds; how long it took, and what of that differs.
 
 mod axes;
-mod fused_kernels;
+mod fits;
+mod gpus;
+mod instance;
 mod kernels;
 mod measure;
+mod memory;
 mod options;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::bench::{MachineFacts, Results, text};
+use crate::bench::{MachineFacts, Results, plot, text};
 use crate::interop::uuid_text;
 use crate::report::NewFile;
 
@@ -27,12 +30,25 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
     if let Some(BenchCommand::Kernels(options)) = &options.command {
         return kernels::run(options);
     }
+    if let Some(gpu) = std::env::var(instance::INSTANCE)
+        .ok()
+        .filter(|_| options.gpus.is_some())
+    {
+        return instance::serve(options, &gpu);
+    }
     // First what can be wrong with files: a bench takes a while, and would have been in vain.
     let base = options
         .compare
         .as_deref()
         .map(|path| Ok::<_, anyhow::Error>((path, Results::read(path).map_err(usage)?)))
         .transpose()?;
+    for path in files(options) {
+        // Not kept open: a bench that is broken off leaves nothing behind.
+        NewFile::create(path).map_err(usage)?;
+    }
+    if let Some(wanted) = &options.gpus {
+        return gpus::run(options, wanted);
+    }
     let results = match &options.read {
         Some(path) => {
             let results = Results::read(path).map_err(usage)?;
@@ -42,6 +58,7 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
         None => measured(options, base.as_ref())?,
     };
     print(text::results(&results))?;
+    draw(options, &results)?;
     if let Some((_, base)) = &base {
         print(text::comparison(base, &results))?;
     }
@@ -51,28 +68,28 @@ pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
 /// Runs the bench, and writes its file.
 fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::Result<Results> {
     let axes = Axes::of(options)?;
-    if let Some(path) = &options.json {
-        // Not kept open: a bench that is broken off leaves nothing behind.
-        NewFile::create(path).map_err(usage)?;
-    }
-    let machines = Machines::open(&axes.processors, options.gpu.as_deref())?;
+    let gpu = options.gpu.as_deref();
+    let machines = Machines::open(&axes.processors, &axes.optional_processors, gpu)?;
     let cases = axes.cases(&machines.processors());
     let facts = facts(machines.all());
     check_machine(options, base, &facts)?;
-    let free = || machines.all()[0].device.memory_free() / 2;
-    let memory = options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20);
-    let mut measurement = Measurement::new(&machines, &cases, axes.chains(), memory)?;
-    let of_each = measurement.trial()?;
+    let mut measurement = Measurement::new(&machines, cases, axes.chains(), machines.budget(options));
+    let (of_each, left_out) = measurement.trial()?;
+    let taken = axes.measures_memory.then(|| measurement.memory()).transpose()?;
     let (frames, warm_up) = axes.frames(of_each);
     let seconds = of_each.as_secs_f64() * (frames + warm_up) as f64 * f64::from(axes.rounds);
     tracing::info!(
         "{} cases, {} rounds of {frames} frames each: about {} s",
-        cases.len(),
+        measurement.cases().len(),
         axes.rounds,
         seconds.ceil()
     );
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..=u64::from(u32::MAX)));
-    let mut results = Results::new(facts, &cases, frames, warm_up, seed);
+    let mut results = Results::new(facts, measurement.cases(), frames, warm_up, seed);
+    results.left_out = left_out;
+    for (case, taken) in results.cases.iter_mut().zip(taken.into_iter().flatten()) {
+        case.memory = taken;
+    }
     measurement.run(axes.rounds, &mut results)?;
     if let Some(path) = &options.json {
         let file = NewFile::create(path).map_err(usage)?;
@@ -80,6 +97,42 @@ fn measured(options: &BenchOptions, base: Option<&(&Path, Results)>) -> anyhow::
         tracing::info!("results: {}", path.display());
     }
     Ok(results)
+}
+
+/// The files that are to be written.
+fn files(options: &BenchOptions) -> impl Iterator<Item = &Path> {
+    let files = [&options.json, &options.plot_pixels, &options.plot_memory];
+    files.into_iter().flatten().map(PathBuf::as_path)
+}
+
+/// Writes the plots that were asked for.
+fn draw(options: &BenchOptions, results: &Results) -> anyhow::Result<()> {
+    type Plot = fn(&Results) -> Option<String>;
+    let plots: [(&Option<PathBuf>, Plot, &str); 2] = [
+        (
+            &options.plot_pixels,
+            plot::pixels,
+            "work of which two extents were measured in the same way",
+        ),
+        (
+            &options.plot_memory,
+            plot::memory,
+            "memory of two numbers of frames in flight: the set `memory` measures it",
+        ),
+    ];
+    for (path, plot, what) in plots {
+        let Some(path) = path else { continue };
+        match plot(results) {
+            Some(picture) => {
+                let path = NewFile::create(path)
+                    .and_then(|file| file.write(&picture))
+                    .map_err(usage)?;
+                tracing::info!("plot: {}", path.display());
+            }
+            None => tracing::warn!("{} is not drawn: there is no {what}", path.display()),
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to compare what ran on two machines.

@@ -1,11 +1,13 @@
 //! The command line: one file a command.
 
 mod allocation_test;
+mod auto;
 mod bench;
 mod capture;
 mod capture_facts;
 mod doctor;
 mod examples;
+mod fused_kernels;
 mod fused_test;
 mod kernel_once;
 mod kernel_test;
@@ -25,10 +27,12 @@ mod selftest;
 mod selftest_result;
 mod session;
 mod setup;
+mod size;
 mod steering;
 mod timing_test;
 mod tuning;
 mod view;
+mod ways;
 mod wishes;
 
 use std::io::Write;
@@ -36,8 +40,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use options::{Cli, Command, PresentChoice, ProcessorChoice, Size, ViewOptions, parse_size};
+pub use options::{Cli, Command, PresentChoice, ProcessorChoice, ViewOptions};
 pub use setup::{Machine, Request};
+pub use size::{Size, parse_size};
+pub use ways::{Prefer, ViewProcessor, ViewSchedule};
 
 /// What the user asked for cannot be: exit code 2.
 #[derive(Debug, thiserror::Error)]

@@ -7,10 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::live::Fuse;
 use crate::present::VSync;
-use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
 use super::bench::BenchOptions;
+use super::size::{Size, parse_size};
+use super::ways::{Prefer, ViewProcessor, ViewSchedule};
 
 /// The effects that are on when nothing else was asked for.
 pub(super) const DEFAULT_KERNELS: &str = "bloom,tonemap,sharpen,vignette";
@@ -211,13 +212,16 @@ pub struct ViewOptions {
     #[arg(long, value_name = "S", value_parser = parse_seconds, help_heading = "What is shown")]
     pub time_step: Option<f32>,
 
-    /// Who runs the kernels.
-    #[arg(long, value_enum, default_value_t = ProcessorChoice::Auto, help_heading = "How it is made")]
-    pub processor: ProcessorChoice,
+    /// Who runs the kernels; by default CUDA where it is there, else the host.
+    #[arg(long, value_enum, help_heading = "How it is made")]
+    pub processor: Option<ViewProcessor>,
     /// The order in which the parts of frames are submitted; by default pipelined. The processor in-queue submits frames whole, and
     /// takes none.
     #[arg(long, value_enum, help_heading = "How it is made")]
-    pub schedule: Option<Schedule>,
+    pub schedule: Option<ViewSchedule>,
+    /// What `auto` picks by, for both options above; by default throughput.
+    #[arg(long, value_enum, help_heading = "How it is made")]
+    pub prefer: Option<Prefer>,
     /// How many frames may be under way at a time.
     #[arg(
         long,
@@ -276,33 +280,6 @@ impl ViewOptions {
     }
 }
 
-/// Width and height, at least 1 each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Texels across.
-    pub width: u32,
-    /// Texels down.
-    pub height: u32,
-}
-
-/// No GPU has images larger than this a side (`maxImageDimension2D` is 32768 at most today).
-const LARGEST_SIDE: u32 = 32_768;
-
-/// Reads `1280x720`.
-///
-/// # Errors
-/// What is expected.
-pub fn parse_size(text: &str) -> Result<Size, String> {
-    let sides = text.split_once(['x', 'X']).and_then(|(width, height)| {
-        let (width, height) = (width.trim().parse().ok()?, height.trim().parse().ok()?);
-        Some(Size { width, height })
-    });
-    let valid = 1..=LARGEST_SIDE;
-    sides
-        .filter(|size| valid.contains(&size.width) && valid.contains(&size.height))
-        .ok_or_else(|| format!("expected WIDTHxHEIGHT, each from 1 to {LARGEST_SIDE}, such as 1280x720"))
-}
-
 /// An hour: more is a slip of the pen.
 const MOST_SECONDS: f32 = 3600.0;
 
@@ -335,31 +312,6 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_are_two_numbers_in_range() {
-        assert_eq!(
-            parse_size("1280x720"),
-            Ok(Size {
-                width: 1280,
-                height: 720
-            })
-        );
-        for wrong in [
-            "0x720",
-            "1280x0",
-            "1280",
-            "1280x",
-            "x",
-            "-1x5",
-            "40000x1",
-            "4294967296x1",
-            "1.5x2",
-            "",
-        ] {
-            assert!(parse_size(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl Machine {
         })
     }
 
-    /// Refuses frames larger than the GPU's images.
+    /// Refuses frames larger than the GPU's images, Vulkan's or CUDA's.
     ///
     /// # Errors
     /// They are.
@@ -278,6 +278,16 @@ impl Machine {
             let (name, vk::Extent2D { width, height }) = (&self.device.physical.name, extent);
             return Err(usage(format!(
                 "{width}x{height}: {name} has images of up to {limit}x{limit}"
+            )));
+        }
+        let Some((_, CudaDevice { largest_image, .. })) = &self.cuda else {
+            return Ok(());
+        };
+        let [across, down] = *largest_image;
+        if extent.width > across || extent.height > down {
+            let vk::Extent2D { width, height } = extent;
+            return Err(usage(format!(
+                "{width}x{height}: CUDA has images of up to {across}x{down} here"
             )));
         }
         Ok(())

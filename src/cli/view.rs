@@ -8,12 +8,13 @@ use crate::app::{self, Flow, Input, Session, WindowOptions};
 use crate::kernels::{Catalogue, catalogue};
 use crate::live::Fuse;
 use crate::present::{Display, find_display};
-use crate::renderer::{Renderer, Schedule, Settings};
+use crate::renderer::{Renderer, Settings};
 use crate::timing::Capture;
 
+use super::auto::{self, Way};
 use super::capture::Recording;
 use super::live::LiveKernels;
-use super::options::{PresentChoice, ProcessorChoice, ViewOptions};
+use super::options::{PresentChoice, ViewOptions};
 use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
@@ -21,12 +22,13 @@ use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
 use super::tuning::Tuning;
 use super::usage;
+use super::ways::ViewProcessor;
 use super::wishes::Wishes;
 
 /// Frames of an offscreen run that no number was given for: five seconds of 60 Hz.
 const OFFSCREEN_FRAMES: u64 = 300;
 /// The time step of an offscreen run that none was given for: nobody watches, so its pictures need not depend on the clock.
-const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
+pub(super) const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 
 /// Runs the view.
 ///
@@ -58,6 +60,8 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
              answers: use --present offscreen",
         ));
     }
+    // Before there is a window, whose display would be part of what is measured.
+    let way = auto::decided(options, &wishes)?;
     let keep = Keep {
         frames: options.frames,
         time_step: options.time_step,
@@ -65,8 +69,8 @@ pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
         preset,
     };
     match display {
-        Some(display) => in_window(display, options, wishes, keep),
-        None => offscreen(options, &wishes, keep),
+        Some(display) => in_window(display, options, way, wishes, keep),
+        None => offscreen(options, way, &wishes, keep),
     }
 }
 
@@ -89,7 +93,7 @@ fn chain(
 
 /// Refuses what a processor in the queue has not.
 fn check_in_queue(options: &ViewOptions) -> anyhow::Result<()> {
-    if options.processor != ProcessorChoice::InQueue {
+    if options.processor != Some(ViewProcessor::InQueue) {
         return Ok(());
     }
     if options.schedule.is_some() {
@@ -131,9 +135,9 @@ fn check_picture_path(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn request(options: &ViewOptions) -> Request {
+fn request(options: &ViewOptions, way: Way) -> Request {
     Request {
-        processor: options.processor,
+        processor: way.processor,
         present: options.present,
         gpu: options.gpu.clone(),
         validate: options.validate,
@@ -141,11 +145,12 @@ fn request(options: &ViewOptions) -> Request {
     }
 }
 
-fn settings(options: &ViewOptions) -> Settings {
+/// How the renderer makes frames.
+pub(super) fn settings(options: &ViewOptions, way: Way) -> Settings {
     Settings {
         render_scale: options.render_scale,
         frames_in_flight: options.frames_in_flight.into(),
-        schedule: options.schedule.unwrap_or(Schedule::Pipelined),
+        schedule: way.schedule,
         wait_limit: options.wait_limit(),
         effects: catalogue().effects().len(),
         instrument: options.instrument,
@@ -174,7 +179,7 @@ fn say_why(machine: &Machine) {
     }
 }
 
-fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep) -> anyhow::Result<()> {
+fn in_window(display: Display, options: &ViewOptions, way: Way, wishes: Wishes, keep: Keep) -> anyhow::Result<()> {
     let window_options = WindowOptions {
         title: "Handover".into(),
         extent: extent(options),
@@ -183,12 +188,12 @@ fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep
     };
     let options = options.clone();
     app::run(display, window_options, move |window| {
-        let mut machine = Machine::open(&request(&options), Some(&window))?;
+        let mut machine = Machine::open(&request(&options, way), Some(&window))?;
         machine.check_extent(extent(&options))?;
         say_why(&machine);
         let slots = options.frames_in_flight.into();
         let presenter = machine.window_presenter(&window, options.vsync, slots)?;
-        let mut renderer = machine.renderer(&options.scene, presenter, settings(&options))?;
+        let mut renderer = machine.renderer(&options.scene, presenter, settings(&options, way))?;
         withhold(&mut renderer, &options);
         let (live, tuning) = chain(&wishes, &mut renderer, &machine, (true, options.fuse))?;
         let begin = |folder: &PathBuf| Recording::begin(folder, &mut renderer, &machine, tuning.chain()).map_err(usage);
@@ -204,15 +209,15 @@ fn in_window(display: Display, options: &ViewOptions, wishes: Wishes, keep: Keep
     })
 }
 
-fn offscreen(options: &ViewOptions, wishes: &Wishes, keep: Keep) -> anyhow::Result<()> {
+fn offscreen(options: &ViewOptions, way: Way, wishes: &Wishes, keep: Keep) -> anyhow::Result<()> {
     let request = Request {
         present: PresentChoice::Offscreen,
-        ..request(options)
+        ..request(options, way)
     };
     let machine = Machine::open(&request, None)?;
     machine.check_extent(extent(options))?;
     say_why(&machine);
-    let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options))?;
+    let mut renderer = machine.offscreen(&options.scene, extent(options), settings(options, way))?;
     withhold(&mut renderer, options);
     let (live, tuning) = chain(wishes, &mut renderer, &machine, (false, options.fuse))?;
 

@@ -135,6 +135,8 @@ pub struct CudaDevice {
     pub timeline_interop: bool,
     /// Bytes of device memory.
     pub memory: usize,
+    /// Texels that an image may have across and down: arrays with a surface and a texture object, the shared ones of mip levels.
+    pub largest_image: [u32; 2],
 }
 
 /// Proof that libcuda is loaded, complete and initialized.
@@ -216,6 +218,10 @@ fn describe(ordinal: i32) -> Result<CudaDevice, Error> {
     };
     use sys::CUdevice_attribute as Attribute;
     let uuid = result::device::get_uuid(device).during(what)?;
+    let least_of = |attributes: [Attribute; 3]| -> Result<u32, Error> {
+        let limits = attributes.map(attribute).into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(limits.into_iter().min().map_or(0, i32::unsigned_abs))
+    };
     Ok(CudaDevice {
         ordinal: ordinal as usize,
         name: result::device::get_name(device).during(what)?,
@@ -227,5 +233,17 @@ fn describe(ordinal: i32) -> Result<CudaDevice, Error> {
         timeline_interop: attribute(Attribute::CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED)? != 0,
         // SAFETY: `device` came from the driver.
         memory: unsafe { result::device::total_mem(device) }.during(what)?,
+        largest_image: [
+            least_of([
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH,
+            ])?,
+            least_of([
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT,
+            ])?,
+        ],
     })
 }

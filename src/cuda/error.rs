@@ -17,6 +17,13 @@ pub struct Error {
     pub log: String,
 }
 
+impl Error {
+    /// Memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.result == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY
+    }
+}
+
 /// `CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)`.
 fn name(result: sys::CUresult) -> String {
     let text = |get: unsafe fn(sys::CUresult, *mut *const std::ffi::c_char) -> sys::CUresult| {

@@ -72,13 +72,9 @@ impl Fft {
             false => sys::cufftType::CUFFT_C2R,
         };
         keep(context);
-        // The slowest axis first.
-        let mut lengths = [height, width].map(|length| length as i32);
-        let none = std::ptr::null_mut();
-        // SAFETY: C3; without embeddings the grids are packed, as they are here.
-        let plan = unsafe { result::plan_many(2, lengths.as_mut_ptr(), none, 1, 0, none, 1, 0, kind, planes as i32) };
-        let plan = plan.map_err(|error| refused(what(), error))?;
+        let plan = result::create().map_err(|error| refused(what(), error))?;
         let (real, spectrum) = (u64::from(width) * 4, (u64::from(width) / 2 + 1) * 8);
+        // From here on the plan is destroyed with it, also where the sizes are refused.
         let made = Self {
             plan,
             is_forward,
@@ -86,6 +82,14 @@ impl Fft {
             context: Arc::clone(context),
             _stream: Arc::clone(stream),
         };
+        // The slowest axis first. Sizes are of 64 bits, since all planes of a large frame have over 2^31 elements; where 32-bit indices
+        // are enough cuFFT takes those.
+        let mut lengths = [height, width].map(i64::from);
+        let none = std::ptr::null_mut();
+        let batch = i64::from(planes);
+        // SAFETY: C3; the plan was just created; without embeddings the grids are packed, as they are here.
+        unsafe { result::make_plan_many64(plan, 2, lengths.as_mut_ptr(), none, 1, 0, none, 1, 0, kind, batch) }
+            .map_err(|error| refused(what(), error))?;
         // SAFETY: the stream is of this context and lives as long as the plan; the runtime's streams are the driver's.
         unsafe { result::set_stream(plan, stream.cu_stream().cast()) }.map_err(|error| refused(what(), error))?;
         Ok(made)
@@ -127,6 +131,17 @@ fn keep(context: &Arc<CudaContext>) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if !kept.iter().any(|other| other.cu_ctx() == context.cu_ctx()) {
         kept.push(Arc::clone(context));
+    }
+}
+
+impl FftError {
+    /// Memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Missing => false,
+            Self::Refused { result, .. } => *result == sys::cufftResult::CUFFT_ALLOC_FAILED,
+            Self::Driver(error) => error.is_out_of_memory(),
+        }
     }
 }
 

@@ -93,6 +93,7 @@ mod tests {
             compute_capability: (9, 0),
             timeline_interop,
             memory: 0,
+            largest_image: [32_768; 2],
         }
     }
 

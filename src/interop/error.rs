@@ -55,3 +55,14 @@ pub enum Error {
     #[error("{0}")]
     NoMatch(String),
 }
+
+impl Error {
+    /// Memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Vulkan(error) => error.is_out_of_memory(),
+            Self::Cuda(error) => error.is_out_of_memory(),
+            _ => false,
+        }
+    }
+}

@@ -173,6 +173,7 @@ mod tests {
             compute_capability: (9, 0),
             timeline_interop: true,
             memory: 0,
+            largest_image: [32_768; 2],
         }
     }
 

@@ -212,6 +212,21 @@ impl Plan {
         }
     }
 
+    /// Bytes of all images and buffers of the chain's own in such frames, those that last twice. All frames in flight share them.
+    pub fn own_bytes(&self, extents: FrameExtents) -> u64 {
+        let image = |image: &OwnImage| {
+            let [width, height] = image.extent(extents).map(u64::from);
+            width * height * image.shape.format.bytes()
+        };
+        let buffer = |buffer: &OwnBuffer| buffer.bytes(extents);
+        let kept = |state: &State| {
+            2 * (state.images.iter().map(image).sum::<u64>() + state.buffers.iter().map(buffer).sum::<u64>())
+        };
+        self.scratch.iter().map(image).sum::<u64>()
+            + self.buffers.iter().map(buffer).sum::<u64>()
+            + self.states.iter().map(kept).sum::<u64>()
+    }
+
     /// The grid that a buffer is, and the extent that it is made for.
     fn grid_of(&self, buffer: BufferId, extents: FrameExtents) -> Option<(Grid, [u32; 2])> {
         match buffer {
@@ -292,3 +307,7 @@ impl Launch {
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "plan_size_tests.rs"]
+mod size_tests;

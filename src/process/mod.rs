@@ -75,6 +75,19 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Interop(error) => error.is_out_of_memory(),
+            Self::Vulkan(error) => error.is_out_of_memory(),
+            Self::Cuda(error) => error.is_out_of_memory(),
+            Self::Fft(error) => error.is_out_of_memory(),
+            Self::Effect { .. } | Self::NoScreen { .. } | Self::Stopped { .. } => false,
+        }
+    }
+}
+
 /// The images of one slot, as Vulkan sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotImages {

@@ -53,3 +53,15 @@ pub enum Error {
         blame: String,
     },
 }
+
+impl Error {
+    /// Memory ran out: fewer frames in flight or smaller ones would do.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Vulkan(error) => error.is_out_of_memory(),
+            Self::Process(error) => error.is_out_of_memory(),
+            Self::Present(present::Error::Vulkan(error)) => error.is_out_of_memory(),
+            _ => false,
+        }
+    }
+}

@@ -2,10 +2,11 @@
 //!
 //! A [`Recording`] is a capture as it was read, [`Figures`] are its numbers, a [`Comparison`] is what two differ in,
 //! and a [`Report`] is all of it. It leaves as [`text`], as JSON (it serializes) or as one [`page`] with plots that
-//! opens without a network. Nothing here knows how frames are made: effects are known by their names alone.
+//! opens without a network. Nothing here knows how frames are made: effects are known by their names alone. Benches draw on the axes
+//! of [`chart`].
 
 mod bootstrap;
-mod chart;
+pub(crate) mod chart;
 mod comparison;
 mod error;
 mod facts;

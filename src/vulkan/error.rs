@@ -70,6 +70,20 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Memory ran out, the device's or the host's.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Call { result, .. } => matches!(
+                *result,
+                vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+            ),
+            Self::Allocation { source, .. } => matches!(source, gpu_allocator::AllocationError::OutOfMemory),
+            _ => false,
+        }
+    }
+}
+
 fn hint(result: vk::Result) -> &'static str {
     match result {
         vk::Result::ERROR_DEVICE_LOST => {

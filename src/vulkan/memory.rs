@@ -31,6 +31,11 @@ impl Device {
         self.local_heaps().iter().map(free).sum()
     }
 
+    /// Bytes of memory of any kind that images and buffers stand in which are not shared, in blocks of up to 256 MiB.
+    pub fn memory_allocated(&self) -> u64 {
+        self.allocator().capacity()
+    }
+
     fn local_heaps(&self) -> Vec<LocalHeap> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut properties = vk::PhysicalDeviceMemoryProperties2::default();

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::bench::{Case, IN_QUEUE};
+use crate::bench::{Case, IN_QUEUE, NAMED_SIZES};
 use crate::kernels::{Chain, catalogue};
 use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
-use super::super::options::{DEFAULT_KERNELS, ProcessorChoice, Size};
+use super::super::options::{DEFAULT_KERNELS, ProcessorChoice};
+use super::super::size::Size;
 use super::super::usage;
 use super::options::{BenchOptions, BenchSet};
 
@@ -20,6 +21,10 @@ pub struct Axes {
     chains: Vec<Chain>,
     /// Who is asked to run the chain.
     pub processors: Vec<ProcessorChoice>,
+    /// Who runs it besides where the machine has it.
+    pub optional_processors: Vec<ProcessorChoice>,
+    /// What each renderer takes of memory is measured.
+    pub measures_memory: bool,
     schedules: Vec<Schedule>,
     in_flight: Vec<u8>,
     instrument: Vec<Instrument>,
@@ -38,18 +43,14 @@ const SHORT: Duration = Duration::from_secs(30);
 const FEWEST: u64 = 5;
 const MOST: u64 = 500;
 
-const P720: Size = Size {
-    width: 1280,
-    height: 720,
-};
-const P1080: Size = Size {
-    width: 1920,
-    height: 1080,
-};
-const P2160: Size = Size {
-    width: 3840,
-    height: 2160,
-};
+/// The extents from that place to that of the named ones.
+fn named(range: std::ops::RangeInclusive<usize>) -> Vec<Size> {
+    let of = |(_, [width, height]): &(&str, [u32; 2])| Size {
+        width: *width,
+        height: *height,
+    };
+    NAMED_SIZES[range].iter().map(of).collect()
+}
 
 impl Axes {
     /// Those of the options' set, with what other options replace.
@@ -63,34 +64,54 @@ impl Axes {
             BenchSet::Short => ("studio", "default"),
             BenchSet::Schedules => ("none", "none"),
             BenchSet::Instrument => ("studio", "all"),
+            // Not the scene's cost, which is the GPU's part that draws.
+            BenchSet::Pixels | BenchSet::Memory => ("none", "default"),
         };
         let (sizes, schedules, in_flight, instrument) = match set {
-            BenchSet::Short => (vec![P720], vec![Serial, Pipelined], vec![1, 3], vec![Instrument::Frame]),
+            BenchSet::Short => (
+                named(0..=0),
+                vec![Serial, Pipelined],
+                vec![1, 3],
+                vec![Instrument::Frame],
+            ),
             BenchSet::Schedules => (
-                vec![P720],
+                named(0..=0),
                 vec![Serial, Pipelined, CopyBack],
                 vec![1, 2, 3, 4, 8],
                 vec![Instrument::Frame],
             ),
             BenchSet::Instrument => (
-                vec![P1080, P2160],
+                [named(1..=1), named(3..=3)].concat(),
                 vec![Pipelined],
                 vec![3],
                 vec![Instrument::Off, Instrument::Frame, Instrument::Full],
             ),
+            BenchSet::Pixels => (named(0..=5), vec![Pipelined], vec![3], vec![Instrument::Frame]),
+            BenchSet::Memory => (
+                [named(1..=1), named(3..=5)].concat(),
+                vec![Pipelined],
+                vec![1, 2, 4, 8],
+                vec![Instrument::Frame],
+            ),
         };
-        // The two whose figures are quoted have fixed frames; `instrument` has more rounds, since it is to see less than 1 %.
+        // Those whose figures are quoted have fixed frames; `instrument` has more rounds, since it is to see less than 1 %.
         let (rounds, frames) = match set {
-            BenchSet::Short => (9, None),
+            BenchSet::Short | BenchSet::Pixels => (9, None),
             BenchSet::Schedules => (9, Some(1500)),
             BenchSet::Instrument => (15, Some(200)),
+            // Memory is not a matter of rounds.
+            BenchSet::Memory => (1, Some(FEWEST)),
         };
+        let is_large = matches!(set, BenchSet::Pixels | BenchSet::Memory);
+        let optional = is_large && options.processors.is_none();
         let chains = options.chains.clone().unwrap_or(vec![chain.into()]);
         Ok(Self {
             scenes: options.scenes.clone().unwrap_or(vec![scene.into()]),
             sizes: options.sizes.clone().unwrap_or(sizes),
             chains: chains.iter().map(|name| chain_of(name)).collect::<Result<_, _>>()?,
             processors: options.processors.clone().unwrap_or(vec![ProcessorChoice::Auto]),
+            optional_processors: optional.then_some(ProcessorChoice::InQueue).into_iter().collect(),
+            measures_memory: *set == BenchSet::Memory,
             schedules: options.schedules.clone().unwrap_or(schedules),
             in_flight: options.in_flight.clone().unwrap_or(in_flight),
             instrument: options.instrument.clone().unwrap_or(instrument),

@@ -13,12 +13,13 @@ use crate::live::{self, Fuse};
 use crate::process::CudaTimed;
 use crate::report::NewFile;
 
-use super::super::options::{ProcessorChoice, Size};
+use super::super::fused_kernels::FusedKernels;
+use super::super::options::ProcessorChoice;
 use super::super::output::print;
 use super::super::setup::{Machine, Request};
+use super::super::size::Size;
 use super::super::usage;
 use super::facts;
-use super::fused_kernels::FusedKernels;
 use super::options::parse_named_size;
 
 /// Options of `handover bench kernels`.

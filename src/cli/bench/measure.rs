@@ -7,7 +7,7 @@ use anyhow::Context;
 use ash::vk;
 use fastrand::Rng;
 
-use crate::bench::{Case, Results, Round};
+use crate::bench::{Case, LeftOut, MemoryTaken, Results, Round};
 use crate::kernels::{Chain, Given, Plan, catalogue};
 use crate::live::Fuse;
 use crate::renderer::{Renderer, Settings, View};
@@ -16,31 +16,48 @@ use crate::scene::{Camera, SceneFrame};
 use crate::timing::FrameRecord;
 use crate::timing::statistics::{percentile, sorted};
 
+use super::super::fused_kernels::FusedKernels;
 use super::super::options::ProcessorChoice;
 use super::super::setup::{Machine, Request};
+use super::super::usage;
 use super::axes::names;
-use super::fused_kernels::FusedKernels;
+use super::fits::{is_out_of_memory, obstacle};
+use super::memory::taken;
+use super::options::BenchOptions;
 
 /// The GPU, opened once for each processor.
 pub struct Machines {
     all: Vec<Machine>,
+    /// What each was opened by.
+    requests: Vec<Request>,
 }
 
 impl Machines {
-    /// Opens it. Processors that come to the same are opened once.
+    /// Opens it. Processors that come to the same are opened once, and the optional ones where they are there.
     ///
     /// # Errors
     /// As [`Machine::open`].
-    pub fn open(processors: &[ProcessorChoice], gpu: Option<&str>) -> anyhow::Result<Self> {
-        let mut all: Vec<Machine> = Vec::new();
-        for processor in processors {
+    pub fn open(
+        processors: &[ProcessorChoice],
+        optional: &[ProcessorChoice],
+        gpu: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let (mut all, mut requests): (Vec<Machine>, Vec<Request>) = (Vec::new(), Vec::new());
+        for (place, processor) in processors.iter().chain(optional).enumerate() {
             let request = Request {
                 gpu: gpu.map(str::to_owned),
                 // The layer has times of its own.
                 validate_if_present: false,
                 ..Request::offscreen(*processor)
             };
-            let machine = Machine::open(&request, None)?;
+            let machine = match Machine::open(&request, None) {
+                Ok(machine) => machine,
+                Err(error) if place >= processors.len() => {
+                    tracing::debug!("{error:#}");
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             if let Some(reason) = &machine.without_cuda {
                 tracing::info!("the host runs the kernels: {reason}");
             }
@@ -49,17 +66,24 @@ impl Machines {
                 .any(|other| other.processor_name() == machine.processor_name())
             {
                 all.push(machine);
+                requests.push(request);
             }
         }
         if cfg!(debug_assertions) {
             tracing::warn!("this is a debug build: its times are not those of a release build");
         }
-        Ok(Self { all })
+        Ok(Self { all, requests })
     }
 
     /// All, at least one.
     pub fn all(&self) -> &[Machine] {
         &self.all
+    }
+
+    /// Bytes that all renderers may take together.
+    pub fn budget(&self, options: &BenchOptions) -> u64 {
+        let free = || self.all[0].device.memory_free() / 2;
+        options.memory.map_or_else(free, |mebibytes| u64::from(mebibytes) << 20)
     }
 
     /// Who runs the chain on each.
@@ -84,7 +108,7 @@ pub struct Measurement<'a> {
     /// Made first, first.
     alive: Vec<Alive>,
     machines: &'a Machines,
-    cases: &'a [Case],
+    cases: Vec<Case>,
     /// One for each case.
     plans: Vec<Arc<Plan>>,
     /// Bytes that all renderers may take together.
@@ -93,13 +117,7 @@ pub struct Measurement<'a> {
 
 impl<'a> Measurement<'a> {
     /// Makes the plans. `chains` has those of the cases, `budget` is the memory that their renderers may take together, bytes.
-    ///
-    /// # Errors
-    /// A size that is larger than the GPU's images.
-    pub fn new(machines: &'a Machines, cases: &'a [Case], chains: &[Chain], budget: u64) -> anyhow::Result<Self> {
-        for case in cases {
-            machines.all[0].check_extent(extent(case))?;
-        }
+    pub fn new(machines: &'a Machines, cases: Vec<Case>, chains: &[Chain], budget: u64) -> Self {
         let kernels = FusedKernels::default();
         let plan = |case: &Case| {
             let chain = chains.iter().find(|chain| names(chain) == case.chain);
@@ -120,32 +138,100 @@ impl<'a> Measurement<'a> {
                 None => chain.plan_over(given),
             })
         };
-        Ok(Self {
+        Self {
             alive: Vec::new(),
             machines,
-            cases,
             plans: cases.iter().map(plan).collect(),
+            cases,
             budget,
-        })
+        }
     }
 
-    /// Tries every case before any is measured: how long one frame of each takes together, about.
+    /// The cases; after the trial those that can be.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// Tries every case before any is measured: how long one frame of each takes together, about, and what exceeds the memory or a limit
+    /// of the device, and is no case from here on.
     ///
     /// # Errors
-    /// An unknown scene, no memory, or a frame that failed: the error names the case.
-    pub fn trial(&mut self) -> anyhow::Result<Duration> {
-        const FRAMES: u64 = 3;
-        let mut of_each = Duration::ZERO;
-        for case in 0..self.cases.len() {
-            of_each += self.in_case(case, |renderer, view| {
-                // The first ones take longer.
-                render(renderer, view, 2)?;
-                let started = Instant::now();
-                render(renderer, view, FRAMES)?;
-                Ok(started.elapsed() / FRAMES as u32)
-            })?;
+    /// No case is left; an unknown scene, or a frame that failed: the error names the case.
+    pub fn trial(&mut self) -> anyhow::Result<(Duration, Vec<LeftOut>)> {
+        let (mut of_each, mut left_out) = (Duration::ZERO, Vec::new());
+        let mut case = 0;
+        while case < self.cases.len() {
+            match self.tried(case)? {
+                Ok(frame) => {
+                    of_each += frame;
+                    case += 1;
+                }
+                Err(reason) => {
+                    // Those behind it were not made yet, so no other changes its number.
+                    self.alive.retain(|alive| alive.case != case);
+                    self.plans.remove(case);
+                    let case = self.cases.remove(case);
+                    tracing::info!("left out: {case}: {reason}");
+                    left_out.push(LeftOut { case, reason });
+                }
+            }
         }
-        Ok(of_each)
+        match left_out.first() {
+            Some(first) if self.cases.is_empty() => Err(usage(format!("{}: {}", first.case, first.reason))),
+            _ => Ok((of_each, left_out)),
+        }
+    }
+
+    /// How long a frame of the case takes, or why it cannot be, though no other renderer is there.
+    fn tried(&mut self, case: usize) -> anyhow::Result<Result<Duration, String>> {
+        match self.try_beside(case)? {
+            Err(_) if self.alive.iter().any(|alive| alive.case != case) => {
+                self.alive.clear();
+                self.try_beside(case)
+            }
+            tried => Ok(tried),
+        }
+    }
+
+    /// The same, beside the renderers that are there.
+    fn try_beside(&mut self, case: usize) -> anyhow::Result<Result<Duration, String>> {
+        const FRAMES: u64 = 3;
+        let described = &self.cases[case];
+        if let Some(reason) = obstacle(machine_of(self.machines, described), described, &self.plans[case]) {
+            return Ok(Err(reason));
+        }
+        let tried = self.in_case(case, |renderer, view| {
+            // The first ones take longer.
+            render(renderer, view, 2)?;
+            let started = Instant::now();
+            render(renderer, view, FRAMES)?;
+            Ok(started.elapsed() / FRAMES as u32)
+        });
+        match tried {
+            Err(error) if is_out_of_memory(&error) => Ok(Err(error.root_cause().to_string())),
+            tried => tried.map(Ok),
+        }
+    }
+
+    /// What each case's renderer takes of memory; of those whose memory ran out meanwhile nothing. No other is alive afterwards.
+    ///
+    /// # Errors
+    /// As [`Measurement::trial`].
+    pub fn memory(&mut self) -> anyhow::Result<Vec<Option<MemoryTaken>>> {
+        self.alive.clear();
+        let of_case = |(case, plan): (&Case, &Arc<Plan>)| {
+            let place = self
+                .machines
+                .all
+                .iter()
+                .position(|machine| machine.processor_name() == case.processor);
+            let request = &self.machines.requests[place.expect("cases are made from the machines")];
+            match taken(request, case, plan) {
+                Err(error) if is_out_of_memory(&error) => Ok(None),
+                taken => taken.map(Some).with_context(|| case.to_string()),
+            }
+        };
+        self.cases.iter().zip(&self.plans).map(of_case).collect()
     }
 
     /// Runs the rounds.
@@ -155,7 +241,7 @@ impl<'a> Measurement<'a> {
     pub fn run(mut self, rounds: u32, results: &mut Results) -> anyhow::Result<()> {
         let mut rng = Rng::with_seed(results.seed);
         // The cases of a size are interleaved, one size comes after the other: those of all sizes together may not fit.
-        for group in self.sizes() {
+        for group in by_size(&self.cases) {
             for _ in 0..rounds {
                 let mut order = group.clone();
                 rng.shuffle(&mut order);
@@ -166,19 +252,6 @@ impl<'a> Measurement<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The indices of the cases of each size, in the order of the cases.
-    fn sizes(&self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for case in 0..self.cases.len() {
-            let same = |group: &&mut Vec<usize>| extent(&self.cases[group[0]]) == extent(&self.cases[case]);
-            match groups.iter_mut().find(same) {
-                Some(group) => group.push(case),
-                None => groups.push(vec![case]),
-            }
-        }
-        groups
     }
 
     fn round(&mut self, case: usize, frames: u64, warm_up: u64) -> anyhow::Result<Round> {
@@ -192,7 +265,10 @@ impl<'a> Measurement<'a> {
     }
 
     /// Does something with the renderer of a case, which is made anew if it had to give way to others.
-    fn in_case<T>(
+    ///
+    /// # Errors
+    /// No memory, or what it was to do failed.
+    pub fn in_case<T>(
         &mut self,
         case: usize,
         work: impl FnOnce(&mut Renderer, &View) -> anyhow::Result<T>,
@@ -210,24 +286,26 @@ impl<'a> Measurement<'a> {
                     self.alive.remove(0);
                 }
                 tracing::debug!("made: {described}");
-                let renderer = renderer(self.machines, described).with_context(name)?;
+                let renderer = renderer(machine_of(self.machines, described), described).with_context(name)?;
                 self.alive.push(Alive { case, renderer, bytes });
                 self.alive.len() - 1
             }
         };
-        let view = View {
-            scene: SceneFrame {
-                frame: 0,
-                time: 0.0,
-                time_delta: 0.0,
-                camera: Camera::default(),
-                jitter: [0.0; 2],
-            },
-            plan: Arc::clone(&self.plans[case]),
-            pointer: [0.0; 2],
-        };
+        let view = first_view(&self.plans[case]);
         work(&mut self.alive[place].renderer, &view).with_context(name)
     }
+}
+
+/// The indices of the cases of each size, in the order of the cases.
+pub fn by_size(cases: &[Case]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        match groups.iter_mut().find(|group| extent(&cases[group[0]]) == extent(case)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
 }
 
 fn machine_of<'a>(machines: &'a Machines, case: &Case) -> &'a Machine {
@@ -236,19 +314,38 @@ fn machine_of<'a>(machines: &'a Machines, case: &Case) -> &'a Machine {
         .expect("cases are made from the machines")
 }
 
-fn renderer(machines: &Machines, case: &Case) -> anyhow::Result<Renderer> {
+/// What the first frame is made from.
+pub fn first_view(plan: &Arc<Plan>) -> View {
+    View {
+        scene: SceneFrame {
+            frame: 0,
+            time: 0.0,
+            time_delta: 0.0,
+            camera: Camera::default(),
+            jitter: [0.0; 2],
+        },
+        plan: Arc::clone(plan),
+        pointer: [0.0; 2],
+    }
+}
+
+/// The renderer of a case.
+///
+/// # Errors
+/// As [`Machine::renderer`].
+pub fn renderer(machine: &Machine, case: &Case) -> anyhow::Result<Renderer> {
     let settings = Settings {
         render_scale: 1.0,
         frames_in_flight: case.frames_in_flight,
         schedule: case.schedule,
-        // In software a frame of 8K takes some ten seconds.
-        wait_limit: Duration::from_secs(60),
+        // In software a frame of 8K takes some ten seconds, one of 16K over a minute.
+        wait_limit: Duration::from_secs(300),
         effects: catalogue().effects().len(),
         instrument: case.instrument,
         check_tags: false,
         check_complement: false,
     };
-    machine_of(machines, case).offscreen(&case.scene, extent(case), settings)
+    machine.offscreen(&case.scene, extent(case), settings)
 }
 
 fn extent(case: &Case) -> vk::Extent2D {
@@ -259,7 +356,10 @@ fn extent(case: &Case) -> vk::Extent2D {
 }
 
 /// Renders frames of 60 Hz from the scene's start, waits until all have retired, and gives their records.
-fn render(renderer: &mut Renderer, view: &View, frames: u64) -> anyhow::Result<Vec<FrameRecord>> {
+///
+/// # Errors
+/// A frame that failed.
+pub fn render(renderer: &mut Renderer, view: &View, frames: u64) -> anyhow::Result<Vec<FrameRecord>> {
     const TIME_STEP: f32 = 1.0 / 60.0;
     let mut view = view.clone();
     view.scene.time_delta = TIME_STEP;
@@ -272,7 +372,7 @@ fn render(renderer: &mut Renderer, view: &View, frames: u64) -> anyhow::Result<V
 }
 
 /// The medians of a round's stages.
-fn medians(frame_us: f64, records: &[FrameRecord]) -> Round {
+pub fn medians(frame_us: f64, records: &[FrameRecord]) -> Round {
     let median = |read: fn(&FrameRecord) -> Option<f64>| {
         let times: Vec<f64> = records.iter().filter_map(read).collect();
         percentile(&sorted(&times), 50.0)

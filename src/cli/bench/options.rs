@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::bench::MOST_ROUNDS;
+use crate::bench::{MOST_ROUNDS, NAMED_SIZES};
 use crate::live::Fuse;
 use crate::renderer::Schedule;
 use crate::timing::Instrument;
 
-use super::super::options::{ProcessorChoice, Size, parse_size};
+use super::super::options::ProcessorChoice;
+use super::super::size::{Size, parse_size};
 use super::kernels::KernelBenchOptions;
 
 /// Options of `handover bench`.
@@ -32,7 +33,7 @@ pub struct BenchOptions {
         help_heading = "The work: each with each"
     )]
     pub scenes: Option<Vec<String>>,
-    /// Extents of the frames: WIDTHxHEIGHT, or 720p, 1080p, 4k, 8k.
+    /// Extents of the frames: WIDTHxHEIGHT, or 720p, 1080p, 1440p, 4k, 8k, 16k (16384x16384).
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = parse_named_size, help_heading = "The work: each with each")]
     pub sizes: Option<Vec<Size>>,
     /// The effects of each chain, joined by +, in their order; or none, default (those of the view), all.
@@ -44,7 +45,7 @@ pub struct BenchOptions {
     )]
     pub chains: Option<Vec<String>>,
 
-    /// Who runs the chain.
+    /// Who runs the chain; by default auto, and in the sets `pixels` and `memory` in-queue too, where the GPU has that.
     #[arg(
         long,
         value_name = "A,B",
@@ -106,6 +107,16 @@ pub struct BenchOptions {
     /// The GPU: its number, a part of its name, or the start of its UUID.
     #[arg(long, value_name = "GPU", help_heading = "How often")]
     pub gpu: Option<String>,
+    /// One instance of the program for each of these GPUs, alone and all at the same time: what they take from one another. `all`, or as
+    /// --gpu has them.
+    #[arg(
+        long,
+        value_name = "all|A,B",
+        value_delimiter = ',',
+        conflicts_with_all = ["gpu", "compare", "plot_pixels", "plot_memory"],
+        help_heading = "How often"
+    )]
+    pub gpus: Option<Vec<String>>,
     /// GPU memory that the cases may hold together, MiB; one that has to give way is made anew for its next round. By default
     /// half of what is free.
     #[arg(long, value_name = "MIB", help_heading = "How often")]
@@ -114,6 +125,12 @@ pub struct BenchOptions {
     /// Write all rounds to FILE, which must not be there yet.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub json: Option<PathBuf>,
+    /// Draw cost against pixels into FILE, an SVG that must not be there yet.
+    #[arg(long, value_name = "FILE.svg", help_heading = "Results")]
+    pub plot_pixels: Option<PathBuf>,
+    /// Draw GPU memory against frames in flight into FILE, an SVG that must not be there yet.
+    #[arg(long, value_name = "FILE.svg", help_heading = "Results")]
+    pub plot_memory: Option<PathBuf>,
     /// Say what differs from the results in BASE.
     #[arg(long, value_name = "BASE", help_heading = "Results")]
     pub compare: Option<PathBuf>,
@@ -126,7 +143,7 @@ pub struct BenchOptions {
         value_name = "FILE",
         conflicts_with_all = [
             "set", "scenes", "sizes", "chains", "processors", "schedules", "in_flight", "instrument", "fuse", "rounds", "frames",
-            "warm_up", "seed", "gpu", "memory", "json",
+            "warm_up", "seed", "gpu", "gpus", "memory", "json",
         ],
         help_heading = "Results"
     )]
@@ -149,16 +166,18 @@ pub enum BenchSet {
     Schedules,
     /// What measuring costs: all effects at 1080p and 4K, with nothing, parts and kernels measured.
     Instrument,
+    /// How cost grows with pixels: the chain that is the default, 720p to 16384x16384; what exceeds the memory or a limit is left out.
+    Pixels,
+    /// How much GPU memory each frame in flight takes: 1 to 8 of them, 1080p to 16384x16384.
+    Memory,
 }
 
 /// Reads `1280x720`, or the name of a size.
 pub fn parse_named_size(text: &str) -> Result<Size, String> {
-    let (width, height) = match text.to_ascii_lowercase().as_str() {
-        "720p" => (1280, 720),
-        "1080p" => (1920, 1080),
-        "4k" => (3840, 2160),
-        "8k" => (7680, 4320),
-        _ => return parse_size(text).map_err(|error| format!("{error}; or 720p, 1080p, 4k, 8k")),
-    };
-    Ok(Size { width, height })
+    let name = text.to_ascii_lowercase();
+    if let Some((_, [width, height])) = NAMED_SIZES.into_iter().find(|(other, _)| *other == name) {
+        return Ok(Size { width, height });
+    }
+    let names = NAMED_SIZES.map(|(name, _)| name).join(", ");
+    parse_size(text).map_err(|error| format!("{error}; or {names}"))
 }

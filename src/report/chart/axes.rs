@@ -88,29 +88,34 @@ impl Axes {
 
     /// The plot: the grid and the axes' names, what is in it, and a description for those who do not see it.
     pub fn plot(&self, description: &str, names: [&str; 2], ticks: &[(f64, String)], content: &Markup) -> Markup {
+        let view = format!("0 0 {WIDTH} {}", self.height);
+        html! {
+            svg.plot viewBox=(view) role="img" aria-label=(description) { (self.within(names, ticks, content)) }
+        }
+    }
+
+    /// What the plot's element holds: the grid and the axes' names, and what is in it.
+    pub fn within(&self, names: [&str; 2], ticks: &[(f64, String)], content: &Markup) -> Markup {
         let [left, right] = self.x.places;
         let [bottom, top] = self.y.places;
-        let view = format!("0 0 {WIDTH} {}", self.height);
         let middle = (bottom + top) / 2.0;
         let upright = format!("rotate(-90 16 {middle})");
         html! {
-            svg.plot viewBox=(view) role="img" aria-label=(description) {
-                rect.area x=(left) y=(top) width=(right - left) height=(bottom - top) {}
-                @for value in self.y.ticks(6) {
-                    @let y = self.y.place(value);
-                    line.grid x1=(left) x2=(right) y1=(y) y2=(y) {}
-                    text.tick x=(left - 8.0) y=(y + 4.0) text-anchor="end" { (words(value)) }
-                }
-                @for (value, word) in ticks {
-                    @let x = self.x.place(*value);
-                    line.grid x1=(x) x2=(x) y1=(top) y2=(bottom) {}
-                    text.tick x=(x) y=(bottom + 18.0) text-anchor="middle" { (word) }
-                }
-                (content)
-                line.axis x1=(left) x2=(right) y1=(bottom) y2=(bottom) {}
-                text.name x=((left + right) / 2.0) y=(bottom + 38.0) text-anchor="middle" { (names[0]) }
-                text.name x="16" y=(middle) text-anchor="middle" transform=(upright) { (names[1]) }
+            rect.area x=(left) y=(top) width=(right - left) height=(bottom - top) {}
+            @for value in self.y.ticks(6) {
+                @let y = self.y.place(value);
+                line.grid x1=(left) x2=(right) y1=(y) y2=(y) {}
+                text.tick x=(left - 8.0) y=(y + 4.0) text-anchor="end" { (words(value)) }
             }
+            @for (value, word) in ticks {
+                @let x = self.x.place(*value);
+                line.grid x1=(x) x2=(x) y1=(top) y2=(bottom) {}
+                text.tick x=(x) y=(bottom + 18.0) text-anchor="middle" { (word) }
+            }
+            (content)
+            line.axis x1=(left) x2=(right) y1=(bottom) y2=(bottom) {}
+            text.name x=((left + right) / 2.0) y=(bottom + 38.0) text-anchor="middle" { (names[0]) }
+            text.name x="16" y=(middle) text-anchor="middle" transform=(upright) { (names[1]) }
         }
     }
 

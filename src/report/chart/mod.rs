@@ -1,6 +1,6 @@
 //! The plots, as SVG within the page. They name classes; the page's style gives these their colours.
 
-mod axes;
+pub(crate) mod axes;
 mod frame_times;
 mod histogram;
 mod percentiles;

@@ -1,4 +1,4 @@
-//! Kernels of neighbours for a bench: each made once, and waited for.
+//! Kernels of neighbours for what is to be measured: each made once, and waited for.
 
 use std::cell::RefCell;
 use std::sync::Arc;
