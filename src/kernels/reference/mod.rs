@@ -14,6 +14,7 @@ mod blue_noise_mask;
 mod box_blur;
 mod canny;
 mod chromatic_aberration;
+mod colors;
 mod crt;
 mod depth_of_field;
 mod depth_view;
