@@ -48,6 +48,7 @@ mod pixelate;
 mod rcas;
 mod reaction_diffusion;
 mod reinhard;
+mod rounded;
 mod run;
 mod sharpen;
 mod sobel;

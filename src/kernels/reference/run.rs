@@ -2,7 +2,9 @@
 
 use super::host_images::{HostGuides, HostImages, MappedImage, TEXEL_SIZE};
 use super::host_memory::{HostBuffer, HostImage, HostMemory, HostScratch};
-use super::{FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, transform};
+use super::{
+    FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, rounded, transform,
+};
 use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, Plan};
 use crate::kernels::{ChainMemory, FrameExtents, Guide};
 use crate::timing::ToolRange;
@@ -272,13 +274,8 @@ fn to_float(image: MappedImage, extent: [u32; 2], is_light: bool, texels: &mut V
 
 /// The light of an image that holds other values too.
 fn to_light(image: &[Texel], texels: &mut Vec<Texel>) {
-    texels.resize(image.len(), [0.0; 4]);
-    let parts = texels.par_chunks_mut(AT_ONCE).zip(image.par_chunks(AT_ONCE));
-    parts.for_each(|(texels, image)| {
-        for (texel, value) in texels.as_flattened_mut().iter_mut().zip(image.as_flattened()) {
-            *texel = light(*value);
-        }
-    });
+    let limited = image.par_iter().map(|texel| texel.map(light));
+    limited.collect_into_vec(texels);
 }
 
 /// Converts a guide's texels; channels that it has not are 0.
@@ -325,7 +322,7 @@ fn compute_rows(pass: &ReferencePass, row: RowFn, is_light: bool, out: Out) {
         ),
         Out::Rounded(texels) => texels.par_chunks_mut(width).enumerate().for_each(|(y, texels)| {
             row(pass, y as u32, texels);
-            round_in_place(texels, is_light);
+            rounded::to_halves(texels, is_light);
         }),
         Out::Float(texels) => texels
             .par_chunks_mut(width)
@@ -349,7 +346,7 @@ fn compute_whole(pass: &ReferencePass, whole: WholeFn, buffers: &mut [HostBuffer
             whole(pass, texels, buffers);
             texels
                 .par_chunks_mut(width)
-                .for_each(|texels| round_in_place(texels, true));
+                .for_each(|texels| rounded::to_halves(texels, true));
         }
         Out::Float(texels) => whole(pass, texels, buffers),
         Out::None => whole(pass, &mut [], buffers),
@@ -365,19 +362,6 @@ fn round(texels: &mut [Texel], is_light: bool, bytes: &mut [u8]) {
     }
     let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut bytes[..size]);
     halves.convert_from_f32_slice(floats);
-}
-
-/// Texels that are converted at a time: their halves stay in the nearest cache.
-const AT_ONCE: usize = 256;
-
-/// Rounds a row to the values of halves.
-fn round_in_place(texels: &mut [Texel], is_light: bool) {
-    let mut halves = [[f16::ZERO; 4]; AT_ONCE];
-    for texels in texels.chunks_mut(AT_ONCE) {
-        let halves = &mut halves[..texels.len()];
-        round(texels, is_light, bytemuck::cast_slice_mut(halves));
-        halves.as_flattened().convert_to_f32_slice(texels.as_flattened_mut());
-    }
 }
 
 #[cfg(test)]
