@@ -2,9 +2,11 @@
 
 mod axes;
 mod fused_kernels;
+mod host_kernels;
 mod kernels;
 mod measure;
 mod options;
+mod start;
 
 use std::path::Path;
 
@@ -24,8 +26,10 @@ pub use options::{BenchCommand, BenchOptions};
 /// # Errors
 /// The cases cannot be, a file cannot be read or written, the results are of two machines, or the machine failed.
 pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
-    if let Some(BenchCommand::Kernels(options)) = &options.command {
-        return kernels::run(options);
+    match &options.command {
+        Some(BenchCommand::Kernels(options)) => return kernels::run(options),
+        Some(BenchCommand::Start(options)) => return start::run(options),
+        None => {}
     }
     // First what can be wrong with files: a bench takes a while, and would have been in vain.
     let base = options

@@ -24,6 +24,7 @@ use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
 use super::setup::Machine;
+use super::start;
 use super::steering::steer;
 use super::tuning::Tuning;
 
@@ -139,6 +140,7 @@ impl ViewSession {
                 capture.push(&record);
             }
             self.overlay.push(record);
+            start::frame_retired();
         }
     }
 

@@ -33,7 +33,11 @@ fn to_half(value: f32) -> f32 {
     let subnormal = ((f32::from_bits(magnitude) + 0.5) - 0.5).to_bits();
     let finite = if magnitude < SMALLEST_NORMAL { subnormal } else { normal };
     let rounded = if finite >= TOO_LARGE { INFINITY } else { finite };
-    let rounded = if magnitude > INFINITY { (magnitude | QUIET) & !LOST } else { rounded };
+    let rounded = if magnitude > INFINITY {
+        (magnitude | QUIET) & !LOST
+    } else {
+        rounded
+    };
     f32::from_bits(rounded | (bits ^ magnitude))
 }
 
@@ -69,6 +73,10 @@ mod tests {
         assert!(texels.iter().all(|texel| *texel == [0.0, 0.0, 65504.0, 0.333_251_95]));
         let mut texels = [values; 37];
         to_halves(&mut texels, false);
-        assert!(texels.iter().all(|texel| texel[0].is_nan() && texel[1..] == [-2.0, f32::INFINITY, 0.333_251_95]));
+        assert!(
+            texels
+                .iter()
+                .all(|texel| texel[0].is_nan() && texel[1..] == [-2.0, f32::INFINITY, 0.333_251_95])
+        );
     }
 }

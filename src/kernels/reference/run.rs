@@ -200,7 +200,10 @@ fn run_transform(plan: &Plan, launch: &Launch, extents: FrameExtents, memory: &m
 /// Where a launch writes.
 enum Out<'a> {
     /// RGBA16F in memory with a pitch.
-    Half { bytes: &'a mut [u8], pitch: usize },
+    Half {
+        bytes: &'a mut [u8],
+        pitch: usize,
+    },
     /// RGBA16F, as floats that halves hold.
     Rounded(&'a mut [Texel]),
     /// RGBA32F.
