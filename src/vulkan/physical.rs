@@ -276,6 +276,7 @@ impl PhysicalDevice {
             luid: None,
             driver: String::new(),
             driver_id: vk::DriverId::default(),
+            pipeline_cache_key: bytemuck::Zeroable::zeroed(),
             limits: vk::PhysicalDeviceLimits::default(),
             queue_families: Vec::new(),
             extensions: Vec::new(),
