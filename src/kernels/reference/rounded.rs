@@ -3,6 +3,15 @@
 use super::{Texel, light};
 use multiversion::multiversion;
 
+/// Limits texels to [`light`].
+#[multiversion(targets("x86_64+avx2"))]
+pub(super) fn limit(texels: &mut [Texel]) {
+    texels
+        .as_flattened_mut()
+        .iter_mut()
+        .for_each(|value| *value = light(*value));
+}
+
 /// Rounds texels to the values of halves, first limited to [`light`] if they are to be.
 #[multiversion(targets("x86_64+avx2"))]
 pub(super) fn to_halves(texels: &mut [Texel], is_light: bool) {

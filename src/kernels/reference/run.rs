@@ -267,10 +267,9 @@ fn to_float(image: MappedImage, extent: [u32; 2], is_light: bool, texels: &mut V
         .zip(image.bytes.par_chunks(image.pitch))
         .for_each(|(texels, bytes)| {
             let halves: &[f16] = bytemuck::cast_slice(&bytes[..width * TEXEL_SIZE]);
-            let floats: &mut [f32] = bytemuck::cast_slice_mut(texels);
-            halves.convert_to_f32_slice(floats);
+            halves.convert_to_f32_slice(texels.as_flattened_mut());
             if is_light {
-                floats.iter_mut().for_each(|value| *value = light(*value));
+                rounded::limit(texels);
             }
         });
 }
@@ -359,12 +358,11 @@ fn compute_whole(pass: &ReferencePass, whole: WholeFn, buffers: &mut [HostBuffer
 /// Rounds a row to halves.
 fn round(texels: &mut [Texel], is_light: bool, bytes: &mut [u8]) {
     let size = texels.len() * TEXEL_SIZE;
-    let floats = texels.as_flattened_mut();
     if is_light {
-        floats.iter_mut().for_each(|value| *value = light(*value));
+        rounded::limit(texels);
     }
     let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut bytes[..size]);
-    halves.convert_from_f32_slice(floats);
+    halves.convert_from_f32_slice(texels.as_flattened());
 }
 
 #[cfg(test)]
