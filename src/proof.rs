@@ -86,6 +86,7 @@ const EXPORT: DeviceRequest = DeviceRequest {
     swapchain: false,
     kernels_in_queue: false,
     buffer_addresses: false,
+    pipelines_in: None,
 };
 
 impl Pair {

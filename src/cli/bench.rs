@@ -3,11 +3,13 @@
 mod axes;
 mod fits;
 mod gpus;
+mod host_kernels;
 mod instance;
 mod kernels;
 mod measure;
 mod memory;
 mod options;
+mod start;
 
 use std::path::{Path, PathBuf};
 
@@ -27,8 +29,10 @@ pub use options::{BenchCommand, BenchOptions};
 /// # Errors
 /// The cases cannot be, a file cannot be read or written, the results are of two machines, or the machine failed.
 pub fn run(options: &BenchOptions) -> anyhow::Result<()> {
-    if let Some(BenchCommand::Kernels(options)) = &options.command {
-        return kernels::run(options);
+    match &options.command {
+        Some(BenchCommand::Kernels(options)) => return kernels::run(options),
+        Some(BenchCommand::Start(options)) => return start::run(options),
+        None => {}
     }
     if let Some(gpu) = std::env::var(instance::INSTANCE)
         .ok()

@@ -213,6 +213,7 @@ const IN_QUEUE: DeviceRequest = DeviceRequest {
     swapchain: false,
     kernels_in_queue: true,
     buffer_addresses: true,
+    pipelines_in: None,
 };
 
 fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice: &mut Vec<String>) -> Option<Chosen> {

@@ -6,6 +6,7 @@ mod bench;
 mod capture;
 mod capture_facts;
 mod doctor;
+mod early_context;
 mod examples;
 mod fused_kernels;
 mod fused_test;
@@ -28,6 +29,7 @@ mod selftest_result;
 mod session;
 mod setup;
 mod size;
+mod start;
 mod steering;
 mod timing_test;
 mod tuning;
@@ -57,6 +59,9 @@ pub(crate) fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 
 /// Parses the arguments, runs the command, and says how it went: 0, 1 for the machine's failures, 2 for the user's.
 pub fn main() -> ExitCode {
+    start::began();
+    // SAFETY: the process has no other thread yet.
+    unsafe { crate::cuda::load_lazily() };
     if let Some(code) = examples::answer_as_child() {
         return code;
     }

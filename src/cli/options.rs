@@ -271,6 +271,9 @@ pub struct ViewOptions {
     /// From this frame on, do not signal `processed`: to see how a lost signal ends.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Diagnosis")]
     pub withhold_processed: Option<u64>,
+    /// Print, as JSON, what was done until the first frame, and when: what `bench start` reads.
+    #[arg(long, hide = true)]
+    pub tell_start: bool,
 }
 
 impl ViewOptions {

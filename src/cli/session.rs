@@ -24,6 +24,7 @@ use super::output::print;
 use super::overlay::ViewOverlay;
 use super::presets::Presets;
 use super::setup::Machine;
+use super::start;
 use super::steering::steer;
 use super::tuning::Tuning;
 
@@ -138,6 +139,7 @@ impl ViewSession {
             if let Some(capture) = &mut self.capture {
                 capture.push(&record);
             }
+            start::frame_retired();
             self.overlay.push(record)
         });
     }

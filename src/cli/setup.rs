@@ -1,9 +1,11 @@
 //! From options to a renderer: which GPU, who runs the chain, where frames go, each with its reason.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use ash::vk;
+use etcetera::BaseStrategy;
 use winit::window::Window;
 
 use crate::cuda::{CudaDevice, Driver, Unavailable};
@@ -13,10 +15,11 @@ use crate::present::{Offscreen, Presenter, Software, Swapchain, VSync, can_prese
 use crate::process::{CudaProcessor, HostProcessor, InQueueProcessor, Processor};
 use crate::renderer::{Parts, Renderer, Settings};
 use crate::scene;
-use crate::vulkan::{Device, DeviceRequest, Instance, InstanceRequest, PhysicalDevice, Surface};
+use crate::vulkan::{self, Device, DeviceRequest, Instance, InstanceRequest, PhysicalDevice, Surface};
 
+use super::early_context::EarlyContext;
 use super::options::{PresentChoice, ProcessorChoice};
-use super::usage;
+use super::{start, usage};
 
 /// What a [`Machine`] is asked for.
 #[derive(Debug, Clone)]
@@ -52,6 +55,8 @@ pub struct Machine {
     pub device: Arc<Device>,
     /// The CUDA driver and the device of the same GPU, when CUDA runs the chain.
     pub cuda: Option<(Driver, CudaDevice)>,
+    /// Of that device, until a processor has it.
+    context: Mutex<Option<EarlyContext>>,
     /// Kernels run inside the Vulkan queue: CUDA links them, and runs what cannot be run there.
     pub in_queue: bool,
     /// Why CUDA does not run the chain, when nobody asked for the host.
@@ -68,10 +73,17 @@ impl Machine {
     /// # Errors
     /// No usable GPU, or not the one asked for; each with the lists of what there is.
     pub fn open(request: &Request, window: Option<&Arc<Window>>) -> anyhow::Result<Self> {
-        let driver = match request.processor {
-            ProcessorChoice::Host => None,
-            _ => Some(Driver::load()),
+        let wants_surface = matches!(request.present, PresentChoice::Auto | PresentChoice::Swapchain);
+        let window = window.filter(|_| wants_surface);
+        let instance_request = InstanceRequest {
+            surface_extensions: window
+                .map(Surface::required_extensions)
+                .transpose()?
+                .unwrap_or_default(),
+            validate: request.validate,
+            validate_if_present: request.validate_if_present,
         };
+        let (driver, instance) = start_both(request.processor != ProcessorChoice::Host, &instance_request);
         let (driver, no_driver) = match driver {
             Some(Ok(driver)) => (Some(driver), None),
             Some(Err(reason)) if request.processor == ProcessorChoice::Cuda => return Err(reason.into()),
@@ -79,16 +91,7 @@ impl Machine {
             Some(Err(reason)) => (None, Some(reason)),
             None => (None, None),
         };
-        let wants_surface = matches!(request.present, PresentChoice::Auto | PresentChoice::Swapchain);
-        let window = window.filter(|_| wants_surface);
-        let instance = Instance::new(&InstanceRequest {
-            surface_extensions: window
-                .map(Surface::required_extensions)
-                .transpose()?
-                .unwrap_or_default(),
-            validate: request.validate,
-            validate_if_present: request.validate_if_present,
-        })?;
+        let (instance, devices) = instance?;
         let surface = window.map(|window| Surface::new(&instance, window)).transpose()?;
         let need_swapchain = request.present == PresentChoice::Swapchain;
         let cannot_present = |device: &PhysicalDevice| -> Option<String> {
@@ -112,7 +115,7 @@ impl Machine {
             obstacles
         };
         let visible = VisibleDevices {
-            vulkan: instance.physical_devices()?,
+            vulkan: devices,
             cuda: driver.as_ref().map(|driver| driver.devices.clone()).unwrap_or_default(),
         };
         let presents = |device: &PhysicalDevice| cannot_present(device).is_none();
@@ -139,12 +142,15 @@ impl Machine {
             export: cuda.is_some(),
             swapchain: surface.is_some(),
             kernels_in_queue: in_queue,
+            pipelines_in: pipelines_folder(),
             ..DeviceRequest::default()
         };
-        let device = Device::new(&instance, physical, &device_request)?;
+        let context = cuda.as_ref().map(|(driver, cuda)| EarlyContext::open(driver, cuda));
+        let device = start::step("Vulkan device", || Device::new(&instance, physical, &device_request))?;
         Ok(Self {
             device,
             cuda,
+            context: Mutex::new(context),
             in_queue,
             without_cuda,
             surface,
@@ -157,11 +163,14 @@ impl Machine {
     /// # Errors
     /// A kernel did not load, or a timeline could not be shared.
     pub fn processor(&self, timelines: &Arc<Timelines>) -> anyhow::Result<Box<dyn Processor>> {
-        Ok(match &self.cuda {
+        let processor: Box<dyn Processor> = match &self.cuda {
             Some((driver, cuda)) if self.in_queue => Box::new(InQueueProcessor::new(driver, cuda, &self.device)?),
             Some((driver, cuda)) => Box::new(CudaProcessor::new(driver, cuda, &self.device, timelines)?),
             None => Box::new(HostProcessor::new(&self.device, timelines)?),
-        })
+        };
+        // It keeps the context now; a later processor begins with a new one, without what a kernel that failed left behind.
+        drop(self.context.lock().unwrap_or_else(PoisonError::into_inner).take());
+        Ok(processor)
     }
 
     /// Who runs the plans that the processor cannot, where there is somebody.
@@ -231,11 +240,12 @@ impl Machine {
         processors: impl FnOnce(&Arc<Timelines>) -> anyhow::Result<Processors>,
     ) -> anyhow::Result<Renderer> {
         let timelines = Arc::new(Timelines::new(&self.device, self.cuda.is_some())?);
-        let scene = scene::create(scene, &self.device).map_err(|error| match error {
+        // Before the processor: meanwhile its context opens.
+        let scene = start::step("scene", || scene::create(scene, &self.device)).map_err(|error| match error {
             scene::Error::UnknownName { .. } => usage(error),
             error => error.into(),
         })?;
-        let (processor, standby) = processors(&timelines)?;
+        let (processor, standby) = start::step("processor", || processors(&timelines))?;
         let parts = Parts {
             device: Arc::clone(&self.device),
             timelines,
@@ -244,7 +254,7 @@ impl Machine {
             standby,
             presenter,
         };
-        Ok(Renderer::new(parts, settings)?)
+        Ok(start::step("renderer", || Renderer::new(parts, settings))?)
     }
 
     /// The presenter of a window: a swapchain where the device can present, else software.
@@ -300,6 +310,33 @@ impl Machine {
     pub fn check_validation(&self) -> anyhow::Result<()> {
         Ok(self.device.instance.check_validation()?)
     }
+}
+
+/// Starts CUDA, if it is wanted, beside Vulkan: each takes a good part of the whole start.
+#[expect(clippy::type_complexity, reason = "two results that part at once")]
+fn start_both(
+    wants_cuda: bool,
+    request: &InstanceRequest,
+) -> (
+    Option<Result<Driver, Unavailable>>,
+    Result<(Arc<Instance>, Vec<PhysicalDevice>), vulkan::Error>,
+) {
+    std::thread::scope(|scope| {
+        let driver = wants_cuda.then(|| scope.spawn(|| start::step("CUDA driver", Driver::load)));
+        let instance = start::step("Vulkan instance", || {
+            let instance = Instance::new(request)?;
+            let devices = instance.physical_devices()?;
+            Ok((instance, devices))
+        });
+        let driver = driver.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        (driver, instance)
+    })
+}
+
+/// Where compiled pipelines are kept, by the XDG base directory specification: `$XDG_CACHE_HOME/handover`. `None` without a home.
+fn pipelines_folder() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok();
+    base.map(|base| base.cache_dir().join("handover"))
 }
 
 /// Who runs the chain, and who stands by.

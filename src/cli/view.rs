@@ -20,6 +20,7 @@ use super::overlay::ViewOverlay;
 use super::presets::Presets;
 use super::session::{Keep, ViewSession};
 use super::setup::{Machine, Request};
+use super::start;
 use super::tuning::Tuning;
 use super::usage;
 use super::ways::ViewProcessor;
@@ -36,6 +37,9 @@ pub(super) const OFFSCREEN_TIME_STEP: f32 = 1.0 / 60.0;
 /// What the user asked for cannot be, or the machine failed.
 pub fn run(options: &ViewOptions) -> anyhow::Result<()> {
     check_in_queue(options)?;
+    if options.tell_start {
+        start::tell();
+    }
     let mut presets = Presets::of_user();
     let wishes = Wishes::new(options)?;
     wishes.check(&mut presets)?;
@@ -83,11 +87,15 @@ fn chain(
     makes: (bool, Fuse),
 ) -> anyhow::Result<(LiveKernels, Tuning)> {
     let live = LiveKernels::start(&wishes.user, renderer, machine, makes);
-    if let Some(loader) = renderer.processor().kernel_loader() {
-        loader.load_behind(live.catalogue().effects().to_vec());
-    }
     let mut presets = Presets::of_user();
     let chain = wishes.chain(live.catalogue(), &mut presets, &|name| live.awaits(name))?;
+    if let Some(loader) = renderer.processor().kernel_loader() {
+        // First those that the first frame runs.
+        let (active, mut effects) = (chain.active(), live.catalogue().effects().to_vec());
+        let first = |id| active.iter().any(|index| live.catalogue().effects()[*index].id == id);
+        effects.sort_by_key(|effect| !first(effect.id));
+        loader.load_behind(effects);
+    }
     Ok((live, Tuning::new(chain, presets)))
 }
 

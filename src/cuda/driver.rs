@@ -197,6 +197,19 @@ impl Driver {
     }
 }
 
+/// Has the driver load kernels when they are first launched, as it does by itself from CUDA 12.2 on (`CUDA_MODULE_LOADING`), unless the
+/// user says otherwise. To be called before [`Driver::load`].
+///
+/// # Safety
+/// No other thread may read or write the environment meanwhile: call it before any is started.
+pub unsafe fn load_lazily() {
+    const NAME: &str = "CUDA_MODULE_LOADING";
+    if std::env::var_os(NAME).is_none() {
+        // SAFETY: the caller's promise.
+        unsafe { std::env::set_var(NAME, "LAZY") };
+    }
+}
+
 fn visible_devices_hint() -> String {
     match std::env::var("CUDA_VISIBLE_DEVICES") {
         Ok(value) => format!("\n  CUDA_VISIBLE_DEVICES is {value:?}: it hides devices"),

@@ -44,7 +44,7 @@ pub use bandwidth::{copy_bandwidth, copy_us};
 pub use buffer::CudaBuffer;
 pub use compile::{Binary, CompileError, Compiled, Source, compile, compile_for};
 pub use diagnostic::{Diagnostic, Severity};
-pub use driver::{CudaDevice, Driver, Unavailable};
+pub use driver::{CudaDevice, Driver, Unavailable, load_lazily};
 pub use error::{Error, ResultExt};
 pub use event::Event;
 pub use fft::{Fft, FftError, find_cufft};

@@ -154,10 +154,11 @@ impl CudaProcessor {
         if events.len() == number {
             events.push(Event::new(&self.context)?);
         }
-        Ok(match is_in_graph {
+        match is_in_graph {
             true => events[number].record_in_graph(&self.stream)?,
             false => events[number].record(&self.stream)?,
-        })
+        }
+        Ok(())
     }
 
     fn views(&self, job: &Job) -> FrameViews {

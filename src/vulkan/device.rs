@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::{ext, khr, nvx, vk};
@@ -9,6 +10,7 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use smallvec::SmallVec;
 
 use super::calibration::HostDomain;
+use super::pipeline_cache::PipelineCache;
 use super::queue_module::KernelFunctions;
 use super::{Error, Instance, PhysicalDevice, QueueFamily, ResultExt};
 
@@ -24,6 +26,8 @@ pub struct DeviceRequest {
     pub kernels_in_queue: bool,
     /// Buffers will be asked for their addresses (`bufferDeviceAddress`).
     pub buffer_addresses: bool,
+    /// The folder where compiled pipelines are kept from one start to the next; `None`: they are not.
+    pub pipelines_in: Option<PathBuf>,
 }
 
 impl DeviceRequest {
@@ -70,6 +74,7 @@ pub struct Queue {
 /// `VkDevice` with its queues and functions.
 pub struct Device {
     allocator: ManuallyDrop<Mutex<Allocator>>,
+    pub(super) pipeline_cache: PipelineCache,
     /// The raw handle and its core functions.
     pub raw: ash::Device,
     /// What the device is.
@@ -197,6 +202,7 @@ impl Device {
                 .has_debug_utils
                 .then(|| ext::debug_utils::Device::new(&instance.raw, &raw)),
             allocator,
+            pipeline_cache: PipelineCache::new(&raw, request.pipelines_in.as_deref(), &physical),
             raw,
             physical,
             scene_queue,
@@ -322,6 +328,7 @@ impl Drop for Device {
         // the device is left.
         unsafe {
             ManuallyDrop::drop(&mut self.allocator);
+            self.pipeline_cache.end(&self.raw);
             self.raw.destroy_device(None);
         }
     }

@@ -129,7 +129,7 @@ impl GraphicsPipeline {
         let pipelines = unsafe {
             device
                 .raw
-                .create_graphics_pipelines(vk::PipelineCache::null(), &create_info, None)
+                .create_graphics_pipelines(device.pipeline_cache.raw, &create_info, None)
         }
         .map_err(|(_, result)| result)
         .during(|| format!("create the graphics pipeline {name}"))?;

@@ -21,6 +21,7 @@ mod memory;
 pub mod ownership;
 mod physical;
 mod pipeline;
+mod pipeline_cache;
 mod query;
 mod queue_module;
 mod rendering;

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 
+use super::pipeline_cache::CacheKey;
 use super::{Error, Instance, ResultExt};
 
 /// A queue family of a physical device.
@@ -58,6 +59,8 @@ pub struct PhysicalDevice {
     pub driver: String,
     /// Which driver it is, for what one driver alone does differently.
     pub driver_id: vk::DriverId,
+    /// What its compiled pipelines are kept under.
+    pub(super) pipeline_cache_key: CacheKey,
     /// Its limits.
     pub limits: vk::PhysicalDeviceLimits,
     /// Its queue families.
@@ -103,6 +106,12 @@ impl PhysicalDevice {
                 text(driver.driver_info_as_c_str())
             ),
             driver_id: driver.driver_id,
+            pipeline_cache_key: CacheKey {
+                vendor: properties.vendor_id,
+                device: properties.device_id,
+                driver_version: properties.driver_version,
+                uuid: properties.pipeline_cache_uuid,
+            },
             limits: properties.limits,
             queue_families: families
                 .iter()
@@ -267,6 +276,7 @@ impl PhysicalDevice {
             luid: None,
             driver: String::new(),
             driver_id: vk::DriverId::default(),
+            pipeline_cache_key: bytemuck::Zeroable::zeroed(),
             limits: vk::PhysicalDeviceLimits::default(),
             queue_families: Vec::new(),
             extensions: Vec::new(),

@@ -118,7 +118,7 @@ impl ComputePipeline {
         let pipelines = unsafe {
             device
                 .raw
-                .create_compute_pipelines(vk::PipelineCache::null(), &create_info, None)
+                .create_compute_pipelines(device.pipeline_cache.raw, &create_info, None)
         }
         .map_err(|(_, result)| result)
         .during(|| format!("create the compute pipeline {name}"))?;

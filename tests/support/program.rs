@@ -36,6 +36,7 @@ impl Program {
         command
             .args(arguments.split_whitespace())
             .current_dir(folder.path())
+            .env("XDG_CACHE_HOME", logs.path().join("cache"))
             .stdin(Stdio::null())
             .stdout(log("stdout"))
             .stderr(log("stderr"));

@@ -1,9 +1,9 @@
 //! `handover bench kernels`: every effect by itself, or several as a chain, against what the device can do at most.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fastrand::Rng;
 
 use crate::bench::kernels::{EffectTimes, KernelResults, Limits, text};
@@ -20,6 +20,7 @@ use super::super::setup::{Machine, Request};
 use super::super::size::Size;
 use super::super::usage;
 use super::facts;
+use super::host_kernels;
 use super::options::parse_named_size;
 
 /// Options of `handover bench kernels`.
@@ -31,6 +32,12 @@ pub struct KernelBenchOptions {
     /// Whether neighbouring effects that make each texel of one run as one kernel.
     #[arg(long, value_enum, default_value_t = Fuse::Auto)]
     pub fuse: Fuse,
+    /// Who runs the effects.
+    #[arg(long, value_enum, default_value_t = KernelRunner::Cuda)]
+    pub processor: KernelRunner,
+    /// With --processor host: write the picture that effects are run over, and what each made of it, into DIR, as raw halves.
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
     /// Kernel files of yours, each an effect besides.
     #[arg(long = "kernel", value_name = "PATH")]
     pub files: Vec<PathBuf>,
@@ -57,11 +64,20 @@ pub struct KernelBenchOptions {
     pub json: Option<PathBuf>,
 }
 
+/// Who runs the effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KernelRunner {
+    /// CUDA, timed by events.
+    Cuda,
+    /// The CPU, all cores.
+    Host,
+}
+
 /// What is measured: an effect, or several that follow one another.
-struct Work {
-    name: String,
-    effects: Vec<Arc<Effect>>,
-    chain: Chain,
+pub(super) struct Work {
+    pub(super) name: String,
+    pub(super) effects: Vec<Arc<Effect>>,
+    pub(super) chain: Chain,
 }
 
 /// How long the timed frames of a round take together, about: long enough for the clock of events and the way in.
@@ -84,9 +100,24 @@ pub fn run(options: &KernelBenchOptions) -> anyhow::Result<()> {
     let request = Request {
         gpu: options.gpu.clone(),
         validate_if_present: false,
-        ..Request::offscreen(ProcessorChoice::Cuda)
+        ..Request::offscreen(match options.processor {
+            KernelRunner::Cuda => ProcessorChoice::Cuda,
+            KernelRunner::Host => ProcessorChoice::Host,
+        })
     };
+    if let Some(folder) = &options.pictures {
+        check_pictures(options, folder)?;
+    }
     let machine = Machine::open(&request, None)?;
+    if options.processor == KernelRunner::Host {
+        if !options.files.is_empty() {
+            return Err(usage(
+                "--kernel: the host has no reference of a kernel of yours: use --processor cuda",
+            ));
+        }
+        let works = works(options, catalogue())?;
+        return host_kernels::bench(options, &works, facts(std::slice::from_ref(&machine)));
+    }
     let (driver, device) = machine
         .cuda
         .as_ref()
@@ -109,6 +140,15 @@ pub fn run(options: &KernelBenchOptions) -> anyhow::Result<()> {
         tracing::info!("results: {}", path.display());
     }
     print(text(&results, options.launches))
+}
+
+fn check_pictures(options: &KernelBenchOptions, folder: &Path) -> anyhow::Result<()> {
+    let reason = match options.processor {
+        KernelRunner::Cuda => "pictures are those of --processor host",
+        KernelRunner::Host if !folder.is_dir() => "there is no such folder",
+        KernelRunner::Host => return Ok(()),
+    };
+    Err(usage(format!("--pictures {}: {reason}", folder.display())))
 }
 
 /// The program's effects and those of the files.

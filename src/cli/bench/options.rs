@@ -12,6 +12,7 @@ use crate::timing::Instrument;
 use super::super::options::ProcessorChoice;
 use super::super::size::{Size, parse_size};
 use super::kernels::KernelBenchOptions;
+use super::start::StartBenchOptions;
 
 /// Options of `handover bench`.
 #[derive(Debug, Args)]
@@ -155,6 +156,8 @@ pub struct BenchOptions {
 pub enum BenchCommand {
     /// Every effect by itself: how long it takes, and what of the device's bandwidth or arithmetic it reaches.
     Kernels(KernelBenchOptions),
+    /// The program itself: how long it takes from its start to its first processed frame.
+    Start(StartBenchOptions),
 }
 
 /// A named set of cases.

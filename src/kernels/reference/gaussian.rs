@@ -1,42 +1,87 @@
 //! Gaussian blur: normalised samples of the Gaussian, along rows and then along columns.
 
 use super::{ReferencePass, Texel};
+use multiversion::multiversion;
 
 /// `w(i) = exp(-i² / (2 sigma²))` for `i` from 0 to `radius`, divided by the sum over both sides.
 pub(super) fn weights(sigma: f32, radius: u32) -> Vec<f32> {
-    let radius = i64::from(radius);
-    let sample = |i: i64| (-((i * i) as f64) / (2.0 * f64::from(sigma).powi(2))).exp();
-    let total: f64 = (-radius..=radius).map(sample).sum();
-    (0..=radius).map(|i| (sample(i) / total) as f32).collect()
+    let sample = |i: u32| (-(f64::from(i) * f64::from(i)) / (2.0 * f64::from(sigma).powi(2))).exp();
+    let samples: Vec<f64> = (0..=radius).map(sample).collect();
+    let total: f64 = samples[1..].iter().rev().chain(&samples).sum();
+    samples.iter().map(|sample| (sample / total) as f32).collect()
+}
+
+/// Floats that are summed at a time: few enough that their sums stay close, so many that rows are read in long runs.
+const TOGETHER: usize = 128;
+
+/// The two taps of a weight: their rows.
+struct Sides<'a> {
+    weight: f32,
+    before: &'a [f32],
+    after: &'a [f32],
+}
+
+/// `out` from its float `from` on: the middle row times its weight, and both rows of each weight.
+#[inline(always)]
+fn sum<const N: usize>(out: &mut [[f32; N]], from: usize, (middle, weight): (&[f32], f32), sides: &[Sides]) {
+    for (index, out) in out.iter_mut().enumerate() {
+        let part = from + index * N..from + (index + 1) * N;
+        let mut sums = [0.0; N];
+        for (sum, value) in sums.iter_mut().zip(&middle[part.clone()]) {
+            *sum = value * weight;
+        }
+        for Sides { weight, before, after } in sides {
+            let taps = before[part.clone()].iter().zip(&after[part.clone()]);
+            for (sum, (before, after)) in sums.iter_mut().zip(taps) {
+                *sum += (before + after) * weight;
+            }
+        }
+        *out = sums;
+    }
 }
 
 /// The sum of both sides' rows times their weights; `tap` gives the row of an offset.
-fn blur<'a>(pass: &ReferencePass, out: &mut [Texel], tap: impl Fn(i64) -> &'a [Texel]) {
-    let weights = weights(pass.parameter(0), pass.parameter(1));
-    let out: &mut [f32] = out.as_flattened_mut();
-    for (out, value) in out.iter_mut().zip(tap(0).as_flattened()) {
-        *out = value * weights[0];
-    }
-    for (offset, weight) in (1..).zip(&weights[1..]) {
-        let sides = tap(-offset).as_flattened().iter().zip(tap(offset).as_flattened());
-        for (out, (before, after)) in out.iter_mut().zip(sides) {
-            *out += (before + after) * weight;
-        }
-    }
+#[inline(always)]
+pub(super) fn blur<'a>(weights: &[f32], out: &mut [Texel], tap: impl Fn(i64) -> &'a [Texel]) {
+    let sides = (1..).zip(&weights[1..]).map(|(offset, weight)| Sides {
+        weight: *weight,
+        before: tap(-offset).as_flattened(),
+        after: tap(offset).as_flattened(),
+    });
+    let (sides, middle) = (sides.collect::<Vec<_>>(), (tap(0).as_flattened(), weights[0]));
+    let (blocks, rest) = out.as_flattened_mut().as_chunks_mut::<TOGETHER>();
+    sum(blocks, 0, middle, &sides);
+    sum(rest.as_chunks_mut::<4>().0, blocks.len() * TOGETHER, middle, &sides);
 }
 
+/// The sum along a row whose edge texels continue outwards.
+#[inline(always)]
+pub(super) fn blur_row(weights: &[f32], out: &mut [Texel], row: impl ExactSizeIterator<Item = Texel>) {
+    let (padding, width) = (weights.len() - 1, row.len());
+    let mut padded = vec![[0.0; 4]; width + 2 * padding];
+    let (first, last) = (padding, padding + width - 1);
+    for (place, texel) in padded[first..=last].iter_mut().zip(row) {
+        *place = texel;
+    }
+    let (before, after) = (padded[first], padded[last]);
+    padded[..first].fill(before);
+    padded[last + 1..].fill(after);
+    blur(weights, out, |offset| &padded[(padding as i64 + offset) as usize..]);
+}
+
+fn parameters(pass: &ReferencePass) -> Vec<f32> {
+    weights(pass.parameter(0), pass.parameter(1))
+}
+
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn rows(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let padding = pass.parameter::<u32>(1) as usize;
     let source = pass.source.row(i64::from(y));
-    let mut padded = Vec::with_capacity(source.len() + 2 * padding);
-    padded.resize(padding, source[0]);
-    padded.extend_from_slice(source);
-    padded.resize(source.len() + 2 * padding, source[source.len() - 1]);
-    blur(pass, out, |offset| &padded[(padding as i64 + offset) as usize..]);
+    blur_row(&parameters(pass), out, source.iter().copied());
 }
 
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn columns(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    blur(pass, out, |offset| pass.source.row(i64::from(y) + offset));
+    blur(&parameters(pass), out, |offset| pass.source.row(i64::from(y) + offset));
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::Texel;
 use crate::kernels::{ChainMemory, Memory, TexelFormat};
-use half::f16;
 use std::convert::Infallible;
 
 /// What chains use between `color` and `processed`, and the float copies of what is read. Keep it between frames: what effects
@@ -10,6 +9,9 @@ use std::convert::Infallible;
 #[derive(Debug, Default)]
 pub struct HostScratch {
     pub(super) memory: ChainMemory<HostMemory>,
+    /// `color`, as it is stored and as light.
+    pub(super) colors: [Vec<Texel>; 2],
+    /// The light of sources that hold other values.
     pub(super) sources: [Vec<Texel>; 3],
     pub(super) guides: [Vec<Texel>; 4],
 }
@@ -21,7 +23,13 @@ pub(super) struct HostMemory;
 /// An image, rows without gaps.
 #[derive(Debug)]
 pub(super) enum HostImage {
-    Half(Vec<[f16; 4]>),
+    /// RGBA16F, as floats that halves hold exactly: who reads them need not convert them.
+    Rounded {
+        texels: Vec<Texel>,
+        /// All are [`light`](super::light) already.
+        is_light: bool,
+    },
+    /// RGBA32F.
     Float(Vec<Texel>),
 }
 
@@ -40,7 +48,10 @@ impl Memory for HostMemory {
     fn image(&mut self, extent: [u32; 2], format: TexelFormat) -> Result<HostImage, Infallible> {
         let texels = extent[0] as usize * extent[1] as usize;
         Ok(match format {
-            TexelFormat::Rgba16f => HostImage::Half(vec![[f16::ZERO; 4]; texels]),
+            TexelFormat::Rgba16f => HostImage::Rounded {
+                texels: vec![[0.0; 4]; texels],
+                is_light: true,
+            },
             TexelFormat::Rgba32f => HostImage::Float(vec![[0.0; 4]; texels]),
         })
     }
@@ -56,7 +67,7 @@ impl Memory for HostMemory {
 
 impl Default for HostImage {
     fn default() -> Self {
-        Self::Half(Vec::new())
+        Self::Float(Vec::new())
     }
 }
 
@@ -64,7 +75,10 @@ impl HostImage {
     /// Makes every value NaN, so that reading what was never written shows.
     pub fn poison(&mut self) {
         match self {
-            Self::Half(texels) => texels.fill([f16::NAN; 4]),
+            Self::Rounded { texels, is_light } => {
+                texels.fill([f32::NAN; 4]);
+                *is_light = false;
+            }
             Self::Float(texels) => texels.fill([f32::NAN; 4]),
         }
     }

@@ -2,7 +2,9 @@
 
 use super::host_images::{HostGuides, HostImages, MappedImage, TEXEL_SIZE};
 use super::host_memory::{HostBuffer, HostImage, HostMemory, HostScratch};
-use super::{FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, transform};
+use super::{
+    FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, rounded, transform,
+};
 use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, Plan};
 use crate::kernels::{ChainMemory, FrameExtents, Guide};
 use crate::timing::ToolRange;
@@ -41,9 +43,11 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
     let references = plan.launches.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let HostScratch {
         memory,
+        colors,
         sources,
         guides,
     } = &mut *images.scratch;
+    let mut has_color = [false; 2];
     for guide in &plan.guides {
         convert_guide(
             *guide,
@@ -96,33 +100,27 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
         });
         {
             let extents = images.extents;
+            let wants_light = matches!(reference, Reference::Light(_) | Reference::Whole(_));
+            if launch.sources.contains(&Some(ImageId::Color)) && !has_color[usize::from(wants_light)] {
+                has_color[usize::from(wants_light)] = true;
+                let texels = &mut colors[usize::from(wants_light)];
+                to_float(images.color, images.extents.scene, wants_light, texels);
+            }
             let mut sources = sources.iter_mut();
             let mut source = |image: Option<ImageId>| {
                 let converted = sources.next().expect("as many as a launch has");
                 let image = image?;
-                let extent = plan.extent_of(image, extents);
-                let texels = match memory.image(image) {
+                let texels: &[Texel] = match memory.image(image) {
                     Some(HostImage::Float(texels)) => texels,
-                    Some(HostImage::Half(halves)) => {
-                        to_float(
-                            mapped(halves, extent),
-                            extent,
-                            !matches!(reference, Reference::Stored(_)),
-                            converted,
-                        );
+                    Some(HostImage::Rounded { texels, is_light }) if *is_light || !wants_light => texels,
+                    Some(HostImage::Rounded { texels, .. }) => {
+                        to_light(texels, converted);
                         converted
                     }
                     // No launch reads `Processed`.
-                    None => {
-                        to_float(
-                            images.color,
-                            extent,
-                            !matches!(reference, Reference::Stored(_)),
-                            converted,
-                        );
-                        converted
-                    }
+                    None => &colors[usize::from(wants_light)],
                 };
+                let extent = plan.extent_of(image, extents);
                 Some(FloatImage { texels, extent })
             };
             let [first, second, third] = launch.sources.map(&mut source);
@@ -143,29 +141,24 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
             };
             let out = match (&mut destination, launch.destination) {
                 (Some(HostImage::Float(texels)), _) => Out::Float(texels),
-                (Some(HostImage::Half(texels)), _) => Out::Half {
-                    pitch: pass.extent[0] as usize * TEXEL_SIZE,
-                    bytes: bytemuck::cast_slice_mut(texels),
-                },
+                (Some(HostImage::Rounded { texels, is_light }), _) => {
+                    *is_light = wants_light;
+                    Out::Rounded(texels)
+                }
                 (None, Some(_)) => Out::Half {
                     bytes: images.processed,
                     pitch: images.processed_pitch,
                 },
                 (None, None) => Out::None,
             };
-            match reference {
-                Reference::Bits => {
-                    let source = launch.sources[0].and_then(|image| memory.image(image));
-                    let source = match source {
-                        Some(HostImage::Half(halves)) => mapped(halves, pass.extent),
-                        // The effects that hand on bits read images of halves.
-                        Some(HostImage::Float(_)) | None => images.color,
-                    };
-                    copy_rows(source, pass.extent, out);
+            match (reference, out) {
+                (Reference::Bits, Out::Half { bytes, pitch }) if launch.sources[0] == Some(ImageId::Color) => {
+                    copy_rows(images.color, pass.extent, (bytes, pitch));
                 }
-                Reference::Stored(row) => compute_rows(&read_only(pass, &buffers), row, false, out),
-                Reference::Light(row) => compute_rows(&read_only(pass, &buffers), row, true, out),
-                Reference::Whole(whole) => compute_whole(&pass, whole, &mut buffers, out),
+                (Reference::Bits, out) => compute_rows(&pass, copy, false, out),
+                (Reference::Stored(row), out) => compute_rows(&read_only(pass, &buffers), row, false, out),
+                (Reference::Light(row), out) => compute_rows(&read_only(pass, &buffers), row, true, out),
+                (Reference::Whole(whole), out) => compute_whole(&pass, whole, &mut buffers, out),
             }
         }
         if let (Some(image), Some(taken)) = (launch.destination, destination)
@@ -206,7 +199,14 @@ fn run_transform(plan: &Plan, launch: &Launch, extents: FrameExtents, memory: &m
 
 /// Where a launch writes.
 enum Out<'a> {
-    Half { bytes: &'a mut [u8], pitch: usize },
+    /// RGBA16F in memory with a pitch.
+    Half {
+        bytes: &'a mut [u8],
+        pitch: usize,
+    },
+    /// RGBA16F, as floats that halves hold.
+    Rounded(&'a mut [Texel]),
+    /// RGBA32F.
     Float(&'a mut [Texel]),
     None,
 }
@@ -238,13 +238,6 @@ fn poison_first_frames(plan: &Plan, memory: &mut ChainMemory<HostMemory>) {
     }
 }
 
-fn mapped(halves: &[[f16; 4]], extent: [u32; 2]) -> MappedImage<'_> {
-    MappedImage {
-        bytes: bytemuck::cast_slice(halves),
-        pitch: extent[0] as usize * TEXEL_SIZE,
-    }
-}
-
 fn read_only<'a>(pass: ReferencePass<'a>, buffers: &'a [HostBuffer; 4]) -> ReferencePass<'a> {
     let mut all = pass.buffers;
     for (place, buffer) in all.iter_mut().zip(buffers).filter(|(place, _)| place.is_empty()) {
@@ -253,13 +246,16 @@ fn read_only<'a>(pass: ReferencePass<'a>, buffers: &'a [HostBuffer; 4]) -> Refer
     ReferencePass { buffers: all, ..pass }
 }
 
-fn copy_rows(source: MappedImage, extent: [u32; 2], out: Out) {
-    let Out::Half { bytes, pitch } = out else { return };
+/// A row of the source, for [`Reference::Bits`].
+fn copy(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
+    out.copy_from_slice(pass.source.row(i64::from(y)));
+}
+
+fn copy_rows(source: MappedImage, extent: [u32; 2], (bytes, pitch): (&mut [u8], usize)) {
     let row = extent[0] as usize * TEXEL_SIZE;
-    let sources = source.bytes.chunks(source.pitch);
-    for (destination, source) in bytes.chunks_mut(pitch).zip(sources).take(extent[1] as usize) {
-        destination[..row].copy_from_slice(&source[..row]);
-    }
+    let sources = source.bytes.par_chunks(source.pitch);
+    let rows = bytes.par_chunks_mut(pitch).zip(sources).take(extent[1] as usize);
+    rows.for_each(|(destination, source)| destination[..row].copy_from_slice(&source[..row]));
 }
 
 /// Converts a whole image once, so that a filter's taps need no conversion.
@@ -271,12 +267,17 @@ fn to_float(image: MappedImage, extent: [u32; 2], is_light: bool, texels: &mut V
         .zip(image.bytes.par_chunks(image.pitch))
         .for_each(|(texels, bytes)| {
             let halves: &[f16] = bytemuck::cast_slice(&bytes[..width * TEXEL_SIZE]);
-            let floats: &mut [f32] = bytemuck::cast_slice_mut(texels);
-            halves.convert_to_f32_slice(floats);
+            halves.convert_to_f32_slice(texels.as_flattened_mut());
             if is_light {
-                floats.iter_mut().for_each(|value| *value = light(*value));
+                rounded::limit(texels);
             }
         });
+}
+
+/// The light of an image that holds other values too.
+fn to_light(image: &[Texel], texels: &mut Vec<Texel>) {
+    let limited = image.par_iter().map(|texel| texel.map(light));
+    limited.collect_into_vec(texels);
 }
 
 /// Converts a guide's texels; channels that it has not are 0.
@@ -321,6 +322,10 @@ fn compute_rows(pass: &ReferencePass, row: RowFn, is_light: bool, out: Out) {
                 round(texels, is_light, bytes);
             },
         ),
+        Out::Rounded(texels) => texels.par_chunks_mut(width).enumerate().for_each(|(y, texels)| {
+            row(pass, y as u32, texels);
+            rounded::to_halves(texels, is_light);
+        }),
         Out::Float(texels) => texels
             .par_chunks_mut(width)
             .enumerate()
@@ -339,6 +344,12 @@ fn compute_whole(pass: &ReferencePass, whole: WholeFn, buffers: &mut [HostBuffer
             let rows = bytes.par_chunks_mut(pitch).zip(texels.par_chunks_mut(width));
             rows.for_each(|(bytes, texels)| round(texels, true, bytes));
         }
+        Out::Rounded(texels) => {
+            whole(pass, texels, buffers);
+            texels
+                .par_chunks_mut(width)
+                .for_each(|texels| rounded::to_halves(texels, true));
+        }
         Out::Float(texels) => whole(pass, texels, buffers),
         Out::None => whole(pass, &mut [], buffers),
     }
@@ -347,12 +358,11 @@ fn compute_whole(pass: &ReferencePass, whole: WholeFn, buffers: &mut [HostBuffer
 /// Rounds a row to halves.
 fn round(texels: &mut [Texel], is_light: bool, bytes: &mut [u8]) {
     let size = texels.len() * TEXEL_SIZE;
-    let floats: &mut [f32] = bytemuck::cast_slice_mut(texels);
     if is_light {
-        floats.iter_mut().for_each(|value| *value = light(*value));
+        rounded::limit(texels);
     }
     let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut bytes[..size]);
-    halves.convert_from_f32_slice(floats);
+    halves.convert_from_f32_slice(texels.as_flattened());
 }
 
 #[cfg(test)]

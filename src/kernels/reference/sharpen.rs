@@ -4,10 +4,12 @@
 //! the pixel's own value, so that light above 1 is left alone.
 
 use super::{ReferencePass, Texel};
+use multiversion::multiversion;
 
 /// One channel; `texels` row by row, the pixel in the middle, `peak` from -1/8 to -1/5. Without a branch, so that the
 /// compiler computes several channels at once.
 #[expect(clippy::manual_clamp, reason = "clamp's check of its bounds is a branch")]
+#[inline(always)]
 fn cas(texels: [f32; 9], peak: f32) -> f32 {
     let [a, b, c, d, e, f, g, h, i] = texels;
     // Soft minimum and maximum: that of the cross and that of all nine, added.
@@ -22,6 +24,7 @@ fn cas(texels: [f32; 9], peak: f32) -> f32 {
     filtered.max(0.0).min(e.max(1.0))
 }
 
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     let sharpness = pass.parameter::<f32>(0);
     // CasSetup: -1 / lerp(8, 5, sharpness).

@@ -1,6 +1,7 @@
 //! Unsharp mask: the difference from a Gaussian blur, added. Blurs what the display shows, light up to 1.
 
 use super::{ReferencePass, Texel, gaussian};
+use multiversion::multiversion;
 
 const SIGMA: usize = 0;
 const RADIUS: usize = 1;
@@ -15,42 +16,23 @@ fn weights(pass: &ReferencePass) -> Vec<f32> {
     gaussian::weights(pass.parameter(SIGMA), pass.parameter(RADIUS))
 }
 
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn rows(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let source: Vec<Texel> = pass.source.row(i64::from(y)).iter().map(shown).collect();
-    let (first, last) = (source[0], source[source.len() - 1]);
-    let weights = weights(pass);
-    let side = weights.len() - 1;
-    // The row with its edges continued; tap 0 of `out`'s texel x stands at x.
-    let padded = [vec![first; side], source, vec![last; side]].concat();
-    out.fill([0.0; 4]);
-    for tap in 0..=2 * side {
-        let weight = weights[tap.abs_diff(side)];
-        let values = padded[tap..].as_flattened();
-        for (out, value) in out.as_flattened_mut().iter_mut().zip(values) {
-            *out += value * weight;
-        }
-    }
+    let source = pass.source.row(i64::from(y));
+    gaussian::blur_row(&weights(pass), out, source.iter().map(shown));
 }
 
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn combine(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
-    let weights = weights(pass);
-    let side = weights.len() as i64 - 1;
-    out.fill([0.0; 4]);
-    for tap in -side..=side {
-        let weight = weights[tap.unsigned_abs() as usize];
-        let values = pass.source.row(i64::from(y) + tap).as_flattened();
-        for (out, value) in out.as_flattened_mut().iter_mut().zip(values) {
-            *out += value * weight;
-        }
-    }
+    gaussian::blur(&weights(pass), out, |offset| pass.source.row(i64::from(y) + offset));
     let (amount, threshold) = (pass.parameter::<f32>(AMOUNT), pass.parameter::<f32>(THRESHOLD));
     let colors = pass.second.expect("unsharp_combine has two inputs").row(i64::from(y));
+    for (out, value) in out.as_flattened_mut().iter_mut().zip(colors.as_flattened()) {
+        let difference = value.min(1.0) - *out;
+        let shrunk = (difference.abs() - threshold).max(0.0).copysign(difference);
+        *out = (value + amount * shrunk).max(0.0).min(value.max(1.0));
+    }
     for (out, color) in out.iter_mut().zip(colors) {
-        for (out, value) in out[..3].iter_mut().zip(color) {
-            let difference = value.min(1.0) - *out;
-            let shrunk = (difference.abs() - threshold).max(0.0).copysign(difference);
-            *out = (value + amount * shrunk).clamp(0.0, value.max(1.0));
-        }
         out[3] = color[3];
     }
 }
