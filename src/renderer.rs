@@ -14,6 +14,7 @@ mod in_queue;
 mod jitter;
 mod measure;
 mod record;
+mod settings;
 mod setup;
 mod slots;
 mod standby;
@@ -39,7 +40,8 @@ pub use error::Error;
 use jitter::jitter;
 pub use measure::HostClock;
 use measure::{InFlight, Stopwatch};
-pub use setup::{Parts, Settings};
+pub use settings::Settings;
+pub use setup::Parts;
 
 /// The order in which the parts of frames are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]

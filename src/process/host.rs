@@ -227,18 +227,11 @@ impl Processor for HostProcessor {
             extents: self.extents,
             job,
         };
-        let sent = self
-            .worker
-            .sender
-            .as_ref()
-            .is_some_and(|sender| sender.send(work).is_ok());
-        if sent {
-            Ok(())
-        } else {
-            Err(Error::Stopped {
-                reason: "it takes no more frames".into(),
-            })
-        }
+        let sender = self.worker.sender.as_ref();
+        let sent = sender.and_then(|sender| sender.send(work).ok());
+        sent.ok_or_else(|| Error::Stopped {
+            reason: "it takes no more frames".into(),
+        })
     }
 
     fn times(&mut self, slot: usize, times: &mut ChainTimes) {
