@@ -219,7 +219,7 @@ impl Renderer {
         while self.pending.len() > self.present_lag() {
             self.present_next()?;
         }
-        if self.settings.is_one_at_a_time() {
+        if self.is_one_at_a_time() {
             self.wait_for_current(slot)?;
         }
         self.is_broken = false;
@@ -297,10 +297,20 @@ impl Renderer {
         (frame.value() % self.slots.len() as u64) as usize
     }
 
+    /// The host waits for each frame before it is given another: the serial schedule's way; and where whoever chose the fastest way has
+    /// one frame in flight, since coming back earlier gains nothing there, and the next frame's view would be as old as this frame takes.
+    fn is_one_at_a_time(&self) -> bool {
+        match self.settings.schedule {
+            Schedule::Serial => true,
+            Schedule::CopyBack => self.slots.len() == 1,
+            Schedule::Pipelined => self.slots.len() == 1 && self.processor.is_in_queue(),
+        }
+    }
+
     /// How many frames' presents may trail their scenes.
     fn present_lag(&self) -> usize {
         let is_one_queue = self.present_queue.raw == self.scene_queue.raw;
-        let overlaps = !self.settings.is_one_at_a_time();
+        let overlaps = self.settings.schedule != Schedule::Serial && self.slots.len() > 1;
         usize::from(is_one_queue && overlaps)
     }
 }

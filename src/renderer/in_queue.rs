@@ -54,7 +54,7 @@ impl Renderer {
             self.needs_rebuild = true;
         }
         self.keep_laps(slot, watch);
-        if self.settings.is_one_at_a_time() {
+        if self.is_one_at_a_time() {
             self.wait_for_current(slot)?;
         }
         self.is_broken = false;

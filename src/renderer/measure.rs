@@ -250,7 +250,7 @@ impl Renderer {
     fn fill_host(&self, in_flight: &mut InFlight, shown_ms: f64) {
         use HostWork as Work;
         let has_call = self.presenter.has_present_call();
-        let is_serial = self.settings.is_one_at_a_time();
+        let is_serial = self.is_one_at_a_time();
         // At the end of a run frames are waited for too, but not to begin another one.
         let waits = &[Work::WaitForSlot, Work::WaitForFrame][..=usize::from(is_serial)];
         let slot_wait_ms = in_flight.host_ms(waits);

@@ -26,11 +26,3 @@ pub struct Settings {
     /// The chain that the tags go through is `complement`.
     pub check_complement: bool,
 }
-
-impl Settings {
-    /// The host waits for each frame before it is given another. With one in flight nothing is gained by coming back earlier, and the
-    /// next frame's view would be as old as this frame takes.
-    pub(super) fn is_one_at_a_time(&self) -> bool {
-        self.schedule == Schedule::Serial || self.frames_in_flight == 1
-    }
-}

@@ -171,8 +171,8 @@ pub static COLUMNS: &[Column] = &[
         name: "waited_for_frame",
         unit: Unit::Number,
         definition: "The frame that `slot_wait_ms` waited for: the slot's previous one, so smaller than `frame`, except \
-                     under `--schedule serial` and with `--in-flight 1`, which wait for the frame itself. NA while the slot is \
-                     fresh.",
+                     under `--schedule serial`, and with one frame in flight copied back or in-queue, where it is the frame itself. \
+                     NA while the slot is fresh.",
         present_mon: None,
         read: |record, _| record.waited_for_frame.map_or(Cell::NotAvailable, Cell::Number),
     },

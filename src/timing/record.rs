@@ -25,13 +25,13 @@ pub struct FrameRecord {
     /// A presenter without a window has no present call: there it is the moment the finished frame was handed to it.
     pub between_presents_ms: Option<f64>,
 
-    /// Host: waiting until the slot's *previous* frame had retired (under the serial schedule, and with one frame in flight: the frame itself). It is
+    /// Host: waiting until the slot's *previous* frame had retired (under the serial schedule, and with one frame in flight copied back or in-queue: the frame itself). It is
     /// the only wait of the host for the GPU.
     pub slot_wait_ms: Option<f64>,
     /// Which frame [`slot_wait_ms`](Self::slot_wait_ms) waited for. `None` while the slot was never used before.
     ///
     /// Under the pipelined schedule it is smaller than [`frame`](Self::frame) in every record: the host never waits for
-    /// the current frame. Under the serial one, and with one frame in flight, it is the frame itself.
+    /// the current frame. Under the serial one, and with one frame in flight copied back or in-queue, it is the frame itself.
     pub waited_for_frame: Option<u64>,
     /// Host: acquiring the presentable image. `None` where the presenter has none to acquire.
     pub acquire_ms: Option<f64>,

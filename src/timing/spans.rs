@@ -54,7 +54,7 @@ pub enum HostWork {
     SubmitFrame,
     /// Inside the present call.
     Present,
-    /// Waiting for the frame itself: under the serial schedule, with one frame in flight, and when the renderer finishes.
+    /// Waiting for the frame itself: under the serial schedule, with one frame in flight copied back or in-queue, and when the renderer finishes.
     WaitForFrame,
 }
 

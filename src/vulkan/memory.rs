@@ -1,6 +1,7 @@
 //! How much of the GPU's memory the process uses, and may use.
 
 use ash::vk;
+use smallvec::SmallVec;
 
 use super::Device;
 
@@ -36,7 +37,7 @@ impl Device {
         self.allocator().capacity()
     }
 
-    fn local_heaps(&self) -> Vec<LocalHeap> {
+    fn local_heaps(&self) -> SmallVec<[LocalHeap; vk::MAX_MEMORY_HEAPS]> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut properties = vk::PhysicalDeviceMemoryProperties2::default();
         if self.has_memory_budget {
