@@ -3,7 +3,7 @@
 //! A [`Recording`] is a capture as it was read, [`Figures`] are its numbers, a [`Comparison`] is what two differ in,
 //! and a [`Report`] is all of it. It leaves as [`text`], as JSON (it serializes) or as one [`page`] with plots that
 //! opens without a network. Nothing here knows how frames are made: effects are known by their names alone. Benches draw on the axes
-//! of [`chart`].
+//! of `chart`.
 
 mod bootstrap;
 pub(crate) mod chart;
