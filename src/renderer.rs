@@ -31,7 +31,7 @@ use crate::kernels::Plan;
 use crate::overlay::DrawList;
 use crate::present::{Acquired, OverlayPass, PresentPass, Presented, Presenter, Screen};
 use crate::process::{ChainTimes, Job, Processor, SlotImages};
-use crate::scene::{Scene, SceneFrame, TagCheck, TagResult};
+use crate::scene::{Camera, Scene, SceneFrame, TagCheck, TagResult};
 use crate::timing::{FrameRecord, HostWork};
 use crate::vulkan::{CommandPool, Device, Queue, TimestampPool};
 
@@ -76,6 +76,23 @@ pub struct View {
     pub plan: Arc<Plan>,
     /// Where the pointer is, in texels.
     pub pointer: [f32; 2],
+}
+
+impl View {
+    /// The scene as it starts, seen by the default camera.
+    pub fn first(plan: &Arc<Plan>) -> Self {
+        Self {
+            scene: SceneFrame {
+                frame: 0,
+                time: 0.0,
+                time_delta: 0.0,
+                camera: Camera::default(),
+                jitter: [0.0; 2],
+            },
+            plan: Arc::clone(plan),
+            pointer: [0.0; 2],
+        }
+    }
 }
 
 /// How [`Renderer::render_frame`] ended.

@@ -4,10 +4,10 @@ use anyhow::Context;
 use ash::vk;
 
 use crate::proof::allocations;
-use crate::renderer::{Rendered, Schedule, Settings};
+use crate::renderer::{Rendered, Schedule, Settings, View};
 use crate::timing::Instrument;
 
-use super::selftest::{Outcome, plan, settings, view};
+use super::selftest::{Outcome, plan, settings};
 use super::setup::Machine;
 
 /// Of each way to make frames, none of which is waited for longer than in software.
@@ -71,7 +71,7 @@ fn count(machine: &Machine, scene: &str, schedule: Schedule, instrument: Instrum
         ..settings()
     };
     let mut renderer = machine.offscreen(scene, EXTENT, settings)?;
-    let mut view = view(&plan(&EFFECTS)?);
+    let mut view = View::first(&plan(&EFFECTS)?);
     let messages = || {
         let validation = machine.device.instance.validation.as_ref();
         validation.map(|log| log.counts())

@@ -10,7 +10,6 @@ use clap::ValueEnum;
 use crate::kernels::Plan;
 use crate::live::Fuse;
 use crate::renderer::{Renderer, Schedule, Settings, View};
-use crate::scene::{Camera, SceneFrame};
 use crate::timing::statistics::{percentile, sorted};
 use crate::timing::{FrameRecord, Instrument};
 
@@ -219,7 +218,7 @@ fn figures(machine: &Machine, options: &ViewOptions, wishes: &Wishes, way: Way) 
     let plan = plan(&mut renderer, machine, options, wishes)?;
     let mut frames = Frames {
         renderer,
-        view: first_view(plan),
+        view: View::first(&Arc::new(plan)),
         time_step: options.time_step.unwrap_or(view::OFFSCREEN_TIME_STEP),
     };
     // The first frame loads kernels.
@@ -247,20 +246,6 @@ fn plan(renderer: &mut Renderer, machine: &Machine, options: &ViewOptions, wishe
         }
         _ => chain.plan_over(given),
     })
-}
-
-fn first_view(plan: Plan) -> View {
-    View {
-        scene: SceneFrame {
-            frame: 0,
-            time: 0.0,
-            time_delta: 0.0,
-            camera: Camera::default(),
-            jitter: [0.0; 2],
-        },
-        plan: Arc::new(plan),
-        pointer: [0.0; 2],
-    }
 }
 
 /// Frames of a scene that moves on.

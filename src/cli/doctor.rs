@@ -225,8 +225,9 @@ fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice
         }
     };
     let lacks = vulkan.missing(&export_extensions());
-    let twin = visible.twin(&vulkan);
-    let twin = twin.filter(|twin| twin.timeline_interop && lacks.is_empty());
+    let twin = visible
+        .twin(&vulkan)
+        .filter(|twin| twin.timeline_interop && lacks.is_empty());
     if twin.is_none() && !visible.cuda.is_empty() {
         advice.push(format!(
             "{} and no CUDA device can share frames: {}",

@@ -16,14 +16,14 @@ use crate::interop::open_descriptors;
 use crate::kernels::{Chain, Plan};
 use crate::live::Fuse;
 use crate::process::KernelLoader;
-use crate::renderer::{Renderer, Settings};
+use crate::renderer::{Renderer, Settings, View};
 use crate::timing::statistics::{percentile, sorted};
 use crate::whole_file;
 
 use super::live::{Changes, LiveKernels, UserFiles};
 use super::live_plan::plan_of;
 use super::selftest::Outcome::{self, Failed, Passed, Skipped};
-use super::selftest::{settings, view};
+use super::selftest::settings;
 use super::setup::Machine;
 
 /// From one frame to the next: a display of 120 Hz.
@@ -97,7 +97,7 @@ impl Stage {
         self.frame_ms
             .extend(self.begun_at.map(|begun| (now - begun).as_secs_f64() * 1e3));
         self.begun_at = Some(now);
-        self.renderer.render_frame(&view(&self.plan))?;
+        self.renderer.render_frame(&View::first(&self.plan))?;
         for record in self.renderer.take_records() {
             self.retired = record.frame;
         }

@@ -14,7 +14,7 @@ use crate::scene::SceneFrame;
 
 use super::options::DEFAULT_KERNELS;
 use super::screen_tags::ScreenTags;
-use super::selftest::{Outcome, plan, render, settings, view};
+use super::selftest::{Outcome, plan, render, settings};
 use super::setup::Machine;
 
 /// All schedules, the one to compare with first.
@@ -94,9 +94,12 @@ fn pictures(
             let scene = SceneFrame {
                 time,
                 time_delta: 1.0 / 60.0,
-                ..view(plan).scene
+                ..View::first(plan).scene
             };
-            let rendered = renderer.render_frame(&View { scene, ..view(plan) })?;
+            let rendered = renderer.render_frame(&View {
+                scene,
+                ..View::first(plan)
+            })?;
             anyhow::ensure!(matches!(rendered, Rendered::Frame(_)), "a frame was not rendered");
         }
         Ok(renderer.read_screen()?)
@@ -154,7 +157,7 @@ pub(super) fn screen_fault(
     let (presenter, report) = ScreenTags::new(&machine.device, extent);
     let settings = Settings { schedule, ..settings() };
     let mut renderer = machine.renderer("none", Box::new(presenter), settings)?;
-    render(&mut renderer, &view(&plan(&[])?), frames)?;
+    render(&mut renderer, &View::first(&plan(&[])?), frames)?;
     let texels = frames * u64::from(extent.width) * u64::from(extent.height);
     if let Some(fault) = super::selftest::tag_fault(&renderer, frames, texels) {
         return Ok(Some(format!("{}: {fault}", schedule.name())));

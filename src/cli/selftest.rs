@@ -10,7 +10,6 @@ use crate::interop::open_descriptors;
 use crate::kernels::{Chain, Plan, catalogue};
 use crate::proof::Verdict;
 use crate::renderer::{Error as RenderError, Rendered, Renderer, Schedule, Settings, View};
-use crate::scene::{Camera, SceneFrame};
 use crate::timing::Instrument;
 
 use super::allocation_test;
@@ -140,21 +139,6 @@ pub(super) fn plan(effects: &[&str]) -> anyhow::Result<Arc<Plan>> {
     Ok(Arc::new(Chain::with_enabled(catalogue(), effects)?.plan()))
 }
 
-pub(super) fn view(plan: &Arc<Plan>) -> View {
-    let scene = SceneFrame {
-        frame: 0,
-        time: 0.0,
-        time_delta: 0.0,
-        camera: Camera::default(),
-        jitter: [0.0; 2],
-    };
-    View {
-        scene,
-        plan: Arc::clone(plan),
-        pointer: [0.0; 2],
-    }
-}
-
 pub(super) fn render(renderer: &mut Renderer, view: &View, frames: u64) -> Result<(), RenderError> {
     let mut begun = 0;
     while begun < frames {
@@ -190,7 +174,7 @@ const SCHEDULES: [Schedule; 2] = [Schedule::Pipelined, Schedule::CopyBack];
 fn handover(machine: &Machine) -> anyhow::Result<Outcome> {
     const FRAMES: u64 = 50;
     let extents = [[1, 1], [17, 31], [1280, 720], [641, 359]];
-    let view = view(&plan(&["complement"])?);
+    let view = View::first(&plan(&["complement"])?);
     for ([width, height], schedule) in extents
         .into_iter()
         .flat_map(|extent| SCHEDULES.map(|order| (extent, order)))
@@ -240,7 +224,7 @@ fn withheld_under(machine: &Machine, schedule: Schedule) -> anyhow::Result<Outco
     let mut renderer = machine.offscreen("none", vk::Extent2D { width: 64, height: 64 }, settings)?;
     renderer.processor().withhold_from(FrameNumber::at(FIRST_WITHHELD));
     let started = Instant::now();
-    let ended = render(&mut renderer, &view(&plan(&[])?), 100);
+    let ended = render(&mut renderer, &View::first(&plan(&[])?), 100);
     let waited = started.elapsed();
     let Err(RenderError::Overdue {
         frame,
@@ -332,7 +316,7 @@ fn resizes_under(machine: &Machine, schedule: Schedule, resizes: u32) -> anyhow:
         width: 64 + step * 7 % 193,
         height: 48 + step * 5 % 101,
     };
-    let view = view(&plan(&[])?);
+    let view = View::first(&plan(&[])?);
     let settings = Settings { schedule, ..settings() };
     let mut renderer = machine.offscreen("none", extent(0), settings)?;
     let (mut descriptors, mut texels) = (None, 0);

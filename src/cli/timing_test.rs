@@ -9,14 +9,14 @@ use crate::frame::Timelines;
 use crate::interop::hand_over_rounds;
 use crate::kernels::{Chain, Plan, catalogue};
 use crate::present::Offscreen;
-use crate::renderer::{Parts, Rendered, Renderer, Schedule, Settings};
+use crate::renderer::{Parts, Rendered, Renderer, Schedule, Settings, View};
 use crate::scene::{self, Scene, SceneFrame, SceneTargets};
 use crate::timing::clock::Round;
 use crate::timing::statistics::{percentile, sorted};
 use crate::timing::{FrameRecord, HostWork};
 use crate::vulkan::{self, Buffer, BufferMemory, Device};
 
-use super::selftest::{Outcome, settings, view};
+use super::selftest::{Outcome, settings};
 use super::setup::Machine;
 
 /// Frames of each measurement.
@@ -113,7 +113,7 @@ fn records(machine: &Machine, schedule: Schedule, added: &Added) -> anyhow::Resu
         ..settings()
     };
     let mut renderer = Renderer::new(parts, settings)?;
-    let view = view(&spin(added.kernel_us)?);
+    let view = View::first(&spin(added.kernel_us)?);
     let mut begun = 0;
     let mut records = Vec::new();
     while begun < FRAMES {

@@ -5,6 +5,7 @@ mod cooperation;
 mod fused;
 mod harness;
 mod mutations;
+mod mutations_over_time;
 mod screen;
 
 use half::f16;
@@ -15,6 +16,7 @@ use handover::kernels::{
 };
 use harness::{Frame, Job, Program, Unit};
 use mutations::MUTATIONS;
+use mutations_over_time::OVER_TIME;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -207,7 +209,7 @@ fn every_kernel_equals_its_reference() {
 fn a_broken_kernel_is_found_out() {
     let mut units = Vec::new();
     let mut labels = Vec::new();
-    for (name, from, to) in MUTATIONS {
+    for (name, from, to) in MUTATIONS.iter().chain(OVER_TIME) {
         let effect = catalogue().by_name(name).expect("an effect");
         let code = with_headers(&effect.code);
         assert!(code.contains(from), "{name}.cu has no {from:?}");

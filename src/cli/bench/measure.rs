@@ -12,7 +12,6 @@ use crate::kernels::{Chain, Given, Plan, catalogue};
 use crate::live::Fuse;
 use crate::renderer::{Renderer, Settings, View};
 use crate::scene::none::NoScene;
-use crate::scene::{Camera, SceneFrame};
 use crate::timing::FrameRecord;
 use crate::timing::statistics::{percentile, sorted};
 
@@ -291,7 +290,7 @@ impl<'a> Measurement<'a> {
                 self.alive.len() - 1
             }
         };
-        let view = first_view(&self.plans[case]);
+        let view = View::first(&self.plans[case]);
         work(&mut self.alive[place].renderer, &view).with_context(name)
     }
 }
@@ -312,21 +311,6 @@ fn machine_of<'a>(machines: &'a Machines, case: &Case) -> &'a Machine {
     let mut all = machines.all.iter();
     all.find(|machine| machine.processor_name() == case.processor)
         .expect("cases are made from the machines")
-}
-
-/// What the first frame is made from.
-pub fn first_view(plan: &Arc<Plan>) -> View {
-    View {
-        scene: SceneFrame {
-            frame: 0,
-            time: 0.0,
-            time_delta: 0.0,
-            camera: Camera::default(),
-            jitter: [0.0; 2],
-        },
-        plan: Arc::clone(plan),
-        pointer: [0.0; 2],
-    }
 }
 
 /// The renderer of a case.

@@ -6,8 +6,10 @@ use crate::bench::{Case, CountedBy, MemoryTaken};
 use crate::cuda::{self, memory_taken};
 use crate::kernels::Plan;
 
+use crate::renderer::View;
+
 use super::super::setup::{Machine, Request};
-use super::measure::{first_view, render, renderer};
+use super::measure::{render, renderer};
 
 /// Measures it: on a device of its own, so that nothing is left of another, from before its renderer is made to after its first frames.
 ///
@@ -30,7 +32,7 @@ pub fn taken(request: &Request, case: &Case, plan: &Arc<Plan>) -> anyhow::Result
     let (before, counted_by) = now()?;
     let mut renderer = renderer(&machine, case)?;
     // Every slot once, and what the chain keeps in both of its places.
-    render(&mut renderer, &first_view(plan), case.frames_in_flight as u64 + 1)?;
+    render(&mut renderer, &View::first(plan), case.frames_in_flight as u64 + 1)?;
     let (after, _) = now()?;
     Ok(MemoryTaken {
         bytes: after.saturating_sub(before),
