@@ -208,13 +208,13 @@ fn export_extensions() -> Vec<&'static std::ffi::CStr> {
 }
 
 /// What `--processor in-queue` asks of a device.
-const IN_QUEUE: DeviceRequest = DeviceRequest {
-    export: false,
-    swapchain: false,
-    kernels_in_queue: true,
-    buffer_addresses: true,
-    pipelines_in: None,
-};
+fn in_queue() -> DeviceRequest {
+    DeviceRequest {
+        kernels_in_queue: true,
+        buffer_addresses: true,
+        ..DeviceRequest::default()
+    }
+}
 
 fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice: &mut Vec<String>) -> Option<Chosen> {
     let vulkan = match visible.choose(gpu, false, |device| device.missing(&[]), |_| true) {
@@ -225,9 +225,8 @@ fn choose(visible: &VisibleDevices, gpu: Option<&str>, has_display: bool, advice
         }
     };
     let lacks = vulkan.missing(&export_extensions());
-    let twin = visible
-        .twin(&vulkan)
-        .filter(|twin| twin.timeline_interop && lacks.is_empty());
+    let is_usable = |twin: &&CudaDevice| twin.timeline_interop && lacks.is_empty();
+    let twin = visible.twin(&vulkan).filter(is_usable);
     if twin.is_none() && !visible.cuda.is_empty() {
         advice.push(format!(
             "{} and no CUDA device can share frames: {}",
@@ -288,7 +287,7 @@ impl From<&PhysicalDevice> for VulkanDevice {
             calibrated_timestamps: device.has_extension(ash::ext::calibrated_timestamps::NAME),
             missing: device.missing(&[]),
             missing_for_cuda: device.missing(&export_extensions()),
-            missing_for_in_queue: IN_QUEUE.missing(device),
+            missing_for_in_queue: in_queue().missing(device),
         }
     }
 }
