@@ -150,14 +150,14 @@ fn code(members: &[Member], entry: &str) -> String {
         );
     }
     code += "        };\n    }\n\n    static HANDOVER_INLINE auto apply(\n        \
-             TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {\n";
+             TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters,\n        bool exactly) {\n";
     let mut before = String::from("texels");
     for ((number, member), given) in members.iter().enumerate().zip(given_passes(members)) {
         let pass = &member.description().entry;
         let _ = writeln!(
             code,
             "        auto after_{number} = member_{number}::{pass}_pointwise::apply(\n            \
-             {before}, read.of_{number}, at, {given}, parameters.of_{number});"
+             {before}, read.of_{number}, at, {given}, parameters.of_{number}, exactly);"
         );
         before = format!("after_{number}");
     }

@@ -321,7 +321,8 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("dither_bayer", "exp2(2.4f", "exp2(2.2f"),
     ("dither_bayer", "1.0f - 0.5f / 64.0f", "1.0f"),
     ("dither_bayer", "step < 3", "step < 1"),
-    ("dither_bayer", "8e-7f, highest, 4e-5f", "-8e-7f, highest, 0.0f"),
+    ("dither_bayer", "6.6e-7f, highest, 2.3e-5f", "-6.6e-7f, highest, 0.0f"),
+    ("dither_bayer", "exactly && !is_sure", "false"),
     (
         "dither_blue_noise",
         "at.y % 64 * 64 + at.x % 64",
