@@ -40,16 +40,14 @@ type = "f32"
 
 # 121 offsets of 3 differences and 3 squares added, 2 x 2 for either axis of the patch's Gaussian, which is relative to
 # the middle and symmetric, 3 products and the weight added; of each an exponential.
-[arithmetic]
-operations = 1694
-special = 121
-
 [[passes]]
 entry = "nlm"
 source = "input"
 destination = "output"
 block = [32, 4]
 texels = [1, 4]
+operations = 1694
+special = 121
 ---*/
 #include "handover.cuh"
 
