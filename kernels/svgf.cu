@@ -163,8 +163,9 @@ extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
                                            const __grid_constant__ SvgfParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.source, at)) return;
-    float4 color = load(pass.source, at.x, at.y), albedo = reflectance(pass, at);
-    color = make_float4(color.x / albedo.x, color.y / albedo.y, color.z / albedo.z, 0.0f);
+    float4 color = load(pass.source, at.x, at.y);
+    float3 albedo = reflectance(pass, at);
+    color = make_float4(quotient(color.x, albedo.x), quotient(color.y, albedo.y), quotient(color.z, albedo.z), 0.0f);
     float depth = load_depth(pass, at.x, at.y);
     float2 slopes = slope(pass, at, depth);
     uint4 bits = packed(depth, load_bits(pass.normal, at), slopes);
