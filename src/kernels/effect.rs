@@ -38,8 +38,6 @@ pub struct Effect {
     pub guides: Vec<Guide>,
     /// How far a processor may be from the CPU reference.
     pub tolerance: Tolerance,
-    /// What it computes at least.
-    pub arithmetic: Arithmetic,
     /// The CUDA C++ with its front matter.
     pub code: String,
     /// Where the code includes other files from; `None` for the program's own effects, which include none.
@@ -106,6 +104,11 @@ pub struct PassDescription {
     pub pointwise: bool,
     /// It runs no kernel: it transforms the grid in its first buffer into the one in its second.
     pub transform: Option<Transform>,
+    /// What it computes at least.
+    pub arithmetic: Arithmetic,
+    /// Bytes that it reads and writes at least for each of its texels (see [`Plan::texels_of`](super::Plan::texels_of)), where these
+    /// are not all of its images and buffers once.
+    pub bytes_per_texel: Option<u64>,
 }
 
 /// An image as a pass names it.
@@ -292,8 +295,8 @@ pub struct Tolerance {
     pub why: String,
 }
 
-/// What an effect computes for a texel of what is shown, at least and at default parameters: told where it may be bound by arithmetic
-/// and not by the bytes that it moves.
+/// What a pass computes for each of its texels (see [`Plan::texels_of`](super::Plan::texels_of)), at least and at default parameters:
+/// told where it may be bound by arithmetic and not by the bytes that it moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arithmetic {

@@ -45,8 +45,7 @@ struct FrontMatter {
     upscales: bool,
     #[serde(default)]
     tolerance: Tolerance,
-    #[serde(default)]
-    arithmetic: Arithmetic,
+    arithmetic: Option<Arithmetic>,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,
     #[serde(default)]
@@ -99,7 +98,10 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
             error(format!("line {line}: pass {} ({entry}): {message}", index + 1))
         })?;
     }
-    let (passes, kept_images, buffers) = resolver.finish().map_err(error)?;
+    let (mut passes, kept_images, buffers) = resolver.finish().map_err(error)?;
+    if let (Some(arithmetic), Some(last)) = (text.arithmetic, passes.last_mut()) {
+        last.arithmetic = arithmetic;
+    }
     Ok(Effect {
         name: name.to_owned(),
         passes,
@@ -118,7 +120,6 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         jitter: text.jitter,
         upscales: text.upscales,
         tolerance: text.tolerance,
-        arithmetic: text.arithmetic,
         code: code.to_owned(),
         folder: None,
         binary: None,
@@ -230,6 +231,22 @@ block = [32, 8]
         assert!(message("block = [32, 8]", "block = [64, 32]").contains("1 to 1024 threads"));
         assert!(message("t_one", "one").contains("starts with \"t\""));
         assert!(message("/*---", "/*").contains("expected front matter"));
+    }
+
+    #[test]
+    fn what_a_pass_needs_is_the_pass_s_own() {
+        let code = GOOD.replacen("[[passes]]", "[[passes]]\noperations = 2.5\nbytes_per_texel = 6", 1);
+        let effect = parse("t", &code).expect("parses");
+        let needs = |pass: usize| {
+            (
+                effect.passes[pass].arithmetic.operations,
+                effect.passes[pass].bytes_per_texel,
+            )
+        };
+        assert_eq!([needs(0), needs(1)], [(2.5, Some(6)), (0.0, None)]);
+        assert!(
+            message("[[passes]]", "[[passes]]\nspecial = -1.0").contains("`special` of at least 0, found 0 and -1")
+        );
     }
 
     #[test]

@@ -246,44 +246,44 @@ impl Plan {
         Some((transform, grid.extent(given), grid.planes))
     }
 
-    /// Threads of a launch in x and y.
-    pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
+    /// Texels of a launch in x and y: those of its destination, without one the elements of a plane of the grid that is its first
+    /// buffer, or those of its source; the threads of one that says how many there are.
+    pub fn texels_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
         let extent = |image: Option<ImageId>| image.map(|image| self.extent_of(image, extents));
         let grid = || {
             let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
             Some(grid.elements(given))
         };
-        let description = launch.description();
-        if let Some(threads) = description.threads {
-            return threads;
-        }
-        let [width, height] = extent(launch.destination)
+        let threads = launch.description().threads;
+        threads
+            .or_else(|| extent(launch.destination))
             .or_else(grid)
             .or_else(|| extent(launch.sources[0]))
-            .unwrap_or([1, 1]);
-        let [across, down] = description.texels;
+            .unwrap_or([1, 1])
+    }
+
+    /// Threads of a launch in x and y.
+    pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
+        let [width, height] = self.texels_of(launch, extents);
+        let [across, down] = launch.description().texels;
         [width.div_ceil(across), height.div_ceil(down)]
     }
 
-    /// The fewest bytes that a launch must move in such frames: each image and each buffer that it reads or writes, once. Guides and
-    /// tables are not counted.
+    /// The fewest bytes that a launch must move in such frames: what its pass says of each texel, or each image and each buffer that
+    /// it reads or writes, once, and each guide, in the first launch of those that read it. Tables are not counted.
     pub fn least_bytes(&self, launch: &Launch, extents: FrameExtents) -> u64 {
+        let product = |extent: [u32; 2]| extent.map(u64::from).iter().product::<u64>();
+        if let Some(bytes) = launch.description().bytes_per_texel {
+            return bytes * product(self.texels_of(launch, extents));
+        }
         let images = launch.sources.into_iter().chain([launch.destination]).flatten();
-        let bytes = |image| {
-            let [width, height] = self.extent_of(image, extents).map(u64::from);
-            width * height * self.format_of(image).bytes()
-        };
+        let bytes = |image| product(self.extent_of(image, extents)) * self.format_of(image).bytes();
         let buffers = launch.buffers.into_iter().flatten();
         let buffers = buffers.filter(|buffer| !matches!(buffer, BufferId::Table(_)));
-        images.map(bytes).sum::<u64>() + buffers.map(|buffer| self.bytes_of(buffer, extents)).sum::<u64>()
-    }
-
-    /// The fewest bytes that a frame's launches must move: each what it must, and each guide that effects read once.
-    pub fn least_frame_bytes(&self, extents: FrameExtents) -> u64 {
-        let launches = self.launches.iter().map(|launch| self.least_bytes(launch, extents));
-        let texels: u64 = extents.scene.map(u64::from).iter().product();
-        let guides = self.guides.iter().map(|guide| texels * guide.bytes() as u64);
-        launches.sum::<u64>() + guides.sum::<u64>()
+        let guides = launch.of.guides.iter().filter(|_| launch.pass == 0);
+        let guides = guides.map(|guide| product(extents.scene) * guide.bytes() as u64);
+        let buffers = buffers.map(|buffer| self.bytes_of(buffer, extents));
+        images.map(bytes).sum::<u64>() + buffers.sum::<u64>() + guides.sum::<u64>()
     }
 }
 

@@ -61,7 +61,10 @@ fn no_size_of_an_effect_s_memory_overflows() {
                     texels(plan.extent_of(image, extents)) * if wide { 16 } else { 8 }
                 });
                 let least = u128::from(plan.least_bytes(launch, extents));
-                assert!(least >= images.sum::<u128>(), "{} at {side}", effect.name);
+                match launch.description().bytes_per_texel {
+                    Some(bytes) => assert_eq!(least, texels(plan.texels_of(launch, extents)) * u128::from(bytes)),
+                    None => assert!(least >= images.sum::<u128>(), "{} at {side}", effect.name),
+                }
             }
         }
     }

@@ -131,7 +131,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("bilateral", "    __syncthreads();\n", ""),
     ("nlm", "dx <= search", "dx < search"),
     ("nlm", "0.606530660f", "0.646530660f"),
-    ("nlm", "first + dy + k]", "first + k]"),
+    ("nlm", "tile[first + dy + step + length]", "tile[first + dy + length]"),
     ("nlm", "x < block_width + 2 * search", "x < block_width"),
     ("nlm", "dy + step > search", "dy + step > search + 1"),
     ("nlm", "index += gridDim.x * gridDim.y", "index += tiles"),

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::effect::{BufferDescription, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat};
+use super::super::effect::{
+    Arithmetic, BufferDescription, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
+};
 use super::super::grid::{Grid, GridKind, Transform};
 use crate::kernels::{POINTWISE_BLOCK, POINTWISE_TEXELS};
 
@@ -38,6 +40,11 @@ pub(super) struct PassText {
     #[serde(default)]
     pointwise: bool,
     transform: Option<Transform>,
+    #[serde(default)]
+    operations: f64,
+    #[serde(default)]
+    special: f64,
+    bytes_per_texel: Option<u64>,
 }
 
 /// A warp across, eight rows.
@@ -124,6 +131,7 @@ impl<'a> Resolver<'a> {
                     .into(),
             );
         }
+        let arithmetic = pass.arithmetic()?;
         for index in 0..repeat {
             let destination = match &pass.destination {
                 Some(name) if index + 1 == repeat => Some(self.write(name, pass, last)?),
@@ -148,6 +156,8 @@ impl<'a> Resolver<'a> {
                 index: pass.index + index,
                 pointwise: pass.pointwise,
                 transform: None,
+                arithmetic,
+                bytes_per_texel: pass.bytes_per_texel,
             });
             sources[0] = destination;
         }
@@ -199,6 +209,8 @@ impl<'a> Resolver<'a> {
             index: 0,
             pointwise: false,
             transform: Some(transform),
+            arithmetic: pass.arithmetic()?,
+            bytes_per_texel: pass.bytes_per_texel,
         });
         Ok(())
     }
@@ -325,6 +337,19 @@ impl PassText {
     fn can_be_pointwise(&self) -> bool {
         let has_own_grid = self.threads.is_some() || self.texels.is_some() || self.repeat.is_some();
         self.source.is_some() && self.destination.is_some() && !has_own_grid
+    }
+
+    fn arithmetic(&self) -> Result<Arithmetic, String> {
+        let (operations, special) = (self.operations, self.special);
+        if ![operations, special]
+            .iter()
+            .all(|count| count.is_finite() && *count >= 0.0)
+        {
+            return Err(format!(
+                "expected `operations` and `special` of at least 0, found {operations} and {special}"
+            ));
+        }
+        Ok(Arithmetic { operations, special })
     }
 
     fn shape(&self) -> ImageShape {
