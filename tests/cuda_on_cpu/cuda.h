@@ -127,6 +127,7 @@ inline float add_down(float a, float b) {
     float sum = float(exact);
     return sum > exact ? std::nextafter(sum, -INFINITY) : sum;
 }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 inline float saturate(float x) { return x >= 0 ? x < 1 ? x : 1 : 0; }
 
