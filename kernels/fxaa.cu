@@ -52,165 +52,115 @@ struct FxaaParameters {
     float edge_threshold_min;
 };
 
-// A block makes 64x32 texels. Their luma, and that of the texels around them where most edges end, is computed once.
-// Texels at edges, which take long, are listed and made after the others, by all threads.
+// A block makes 64x32 texels. Their luma, and that of the texels around them where most edges end, is computed once. Texels at edges,
+// which take long, are listed, and made after the others by all threads. What differs most among them is how far their edges go on: those
+// whose ends are not found near are listed once more, so that threads of a warp search about as long.
 constexpr int block_width = 64, block_height = 32, threads = 256;
-// Texels around the block's, to each side: even, since texels are read in pairs, and more than the five single steps
-// along an edge.
+constexpr int stages = 3;  // ends at 1 and 2 texels, at 3 to 5, and beyond
+constexpr int rows = 4;    // pairs of texels that a thread has, one below the other
+// Texels around the block's, to each side: even, since texels are read in pairs, and more than the five single steps along an edge.
 constexpr int around = 6;
 constexpr int tile_width = block_width + 2 * around, tile_height = block_height + 2 * around;
-constexpr int tile_pairs = tile_width / 2;
+constexpr int tile_pairs = tile_width / 2, side_pairs = around;
+// Pairs around the block's: whole rows above and below it, and a few at the sides.
+constexpr int pairs_above_and_below = 2 * around * tile_pairs;
+constexpr int pairs_around = pairs_above_and_below + block_height * side_pairs;
+constexpr int rounds_around = (pairs_around + threads - 1) / threads;
 
-HANDOVER_INLINE float luma(float4 color) { return sqrtf(fminf(luminance(color), 1.0f)); }
+// Of light up to 1, as exact as `sqrtf`, by its steps, which need no care where the value is neither tiny nor large: a difference, a
+// rounded root of it (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990).
+HANDOVER_INLINE float root(float value) {
+    float inverse = approximate_inverse_root(fmaxf(value, 1e-20f)), rough = value * inverse;
+    return fmaf(fmaf(-rough, rough, value), 0.5f * inverse, rough);
+}
 
-// Two texels side by side, of which the first is in an even column, as they are stored; of those outside the nearest
-// inside.
+// What is not light is so limited, unless it `is_light`; infinity has the luma of 65504.
+template <bool is_light>
+HANDOVER_INLINE float luma(unsigned red_green, unsigned blue_alpha) {
+    float2 low = to_float(red_green);
+    float blue = to_float(blue_alpha).x;
+    if (!is_light) low.x = fmaxf(low.x, 0.0f), low.y = fmaxf(low.y, 0.0f), blue = fmaxf(blue, 0.0f);
+    return root(saturate(0.2126f * low.x + 0.7152f * low.y + 0.0722f * blue));
+}
+
+template <bool is_light>
+HANDOVER_INLINE float2 lumas_of(uint4 pair) {
+    return make_float2(luma<is_light>(pair.x, pair.y), luma<is_light>(pair.z, pair.w));
+}
+
+// Two texels side by side, of which the first is in an even column, as they are stored; of those outside the nearest inside. `is_inside`:
+// no column is outside.
+template <bool is_inside>
 HANDOVER_INLINE uint4 load_pair(const Image& image, int x, int y) {
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
-    if (x >= 0 && x < last) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
+    if (is_inside || (x >= 0 && x < last)) return surf2Dread<uint4>(image.surface, x * int(texel_size), y);
     uint2 first = surf2Dread<uint2>(image.surface, min(max(x, 0), last) * int(texel_size), y);
     uint2 second = surf2Dread<uint2>(image.surface, min(max(x + 1, 0), last) * int(texel_size), y);
     return make_uint4(first.x, first.y, second.x, second.y);
 }
 
-HANDOVER_INLINE float luma(unsigned red_green, unsigned blue) {
-    return luma(make_float4(half_to_float((unsigned short)red_green), half_to_float((unsigned short)(red_green >> 16)),
-                            half_to_float((unsigned short)blue), 0.0f));
+// Where in the tile a pair around the block is: which pair of which row.
+HANDOVER_INLINE int2 pair_around(int i) {
+    if (i < pairs_above_and_below) {
+        int row = i / tile_pairs;
+        return make_int2(i - row * tile_pairs, row < around ? row : row + block_height);
+    }
+    i -= pairs_above_and_below;
+    int row = i / side_pairs, column = i - row * side_pairs;
+    return make_int2(column < side_pairs / 2 ? column : column + block_width / 2, row + around);
 }
 
-// The luma that a block knows, and where in it and in the picture a texel is.
-struct Place {
-    const float* lumas;
-    const Image& image;
-    int2 at;    // in the picture
-    int2 tile;  // in the tile
-};
-
-// Luma between a texel and the one beside it, across the edge: a bilinear tap half way. `distance` texels along the
-// edge.
-HANDOVER_INLINE float luma_across(const Place& place, int2 step, int2 side, int distance) {
-    int x = place.tile.x + distance * step.x, y = place.tile.y + distance * step.y;
-    if (unsigned(x) < unsigned(tile_width) && unsigned(y) < unsigned(tile_height)) {
-        const float* here = place.lumas + y * tile_width + x;
-        return 0.5f * (here[0] + here[side.y * tile_width + side.x]);
-    }
-    x = place.at.x + distance * step.x, y = place.at.y + distance * step.y;
-    return 0.5f * (luma(load(place.image, x, y)) + luma(load(place.image, x + side.x, y + side.y)));
-}
-
-// Where an edge ends in one direction.
-struct SpanEnd {
-    float distance;    // texels
-    float difference;  // of luma there from that of the edge
-    bool is_found;
-
-    HANDOVER_INLINE void visit(float at, float luma, float edge_luma, float enough) {
-        difference = luma - edge_luma;
-        is_found = fabsf(difference) >= enough;
-        if (is_found) distance = at;
-    }
-};
-
-// Walks in both directions along the edge between the texel and the one at `side`, until luma differs from the edge's
-// by `enough`. Preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels; nothing is read at the last.
-HANDOVER_INLINE void find_ends(SpanEnd (&ends)[2], const Place& place, int2 side, int2 step, float edge_luma,
-                               float enough) {
-    const int2 steps[2] = {make_int2(-step.x, -step.y), step};
-    ends[0] = ends[1] = {26.5f, 0.0f, false};
-    // The single steps do not leave the tile.
-    const float* there[2] = {place.lumas + place.tile.y * tile_width + place.tile.x};
-    there[1] = there[0];
-    int along = step.y * tile_width + step.x, across = side.y * tile_width + side.x;
-#pragma unroll 1
-    for (float single = 1.0f; single <= 5.0f && !(ends[0].is_found && ends[1].is_found); single += 1.0f) {
+// Fills the tile, whose first texel is `first`, less what is around it. A thread's own pairs, from `own` on in it, are kept.
+template <bool is_inside>
+HANDOVER_INLINE void read_tile(float2* tile, const Image& image, int2 first, int2 own, int thread, uint4 (&pairs)[rows]) {
+    uint4 beside[rounds_around];
+    int2 place[rounds_around];
 #pragma unroll
-        for (int k = 0; k < 2; ++k) {
-            there[k] += k == 0 ? -along : along;
-            if (!ends[k].is_found) ends[k].visit(single, 0.5f * (there[k][0] + there[k][across]), edge_luma, enough);
-        }
-    }
-    // A tap at half a texel is the mean of two.
-#pragma unroll 1
-    for (int whole = 6; whole <= 18 && !(ends[0].is_found && ends[1].is_found); whole += whole == 14 ? 4 : 2) {
+    for (int row = 0; row < rows; ++row) pairs[row] = load_pair<is_inside>(image, first.x + 2 * own.x, first.y + own.y + row);
 #pragma unroll
-        for (int k = 0; k < 2; ++k) {
-            if (ends[k].is_found) continue;
-            float found = luma_across(place, steps[k], side, whole);
-            found = 0.5f * (found + luma_across(place, steps[k], side, whole + 1));
-            ends[k].visit(float(whole) + 0.5f, found, edge_luma, enough);
-        }
+    for (int k = 0; k < rounds_around; ++k) {
+        place[k] = pair_around(min(thread + k * threads, pairs_around - 1));
+        beside[k] = load_pair<is_inside>(image, first.x - around + 2 * place[k].x, first.y - around + place[k].y);
     }
+#pragma unroll
+    for (int row = 0; row < rows; ++row) {
+        pairs[row] = light_of(pairs[row]);
+        tile[(own.y + around + row) * tile_pairs + own.x + around / 2] = lumas_of<true>(pairs[row]);
+    }
+    // The last one is read, and written, by some threads more than one.
+#pragma unroll
+    for (int k = 0; k < rounds_around; ++k) tile[place[k].y * tile_pairs + place[k].x] = lumas_of<false>(beside[k]);
 }
 
-// Least and greatest luma of a texel and the four beside it.
-struct Extremes {
-    float darkest, brightest;
+// Luma is not negative, so that its bits have its order; of integers some devices have the least and the largest of three in one
+// instruction.
+HANDOVER_INLINE float least(float a, float b, float c) {
+    return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+HANDOVER_INLINE float largest(float a, float b, float c) {
+    return __uint_as_float(max(max(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
+}
+
+// The texels at edges that the block has found, and which of them are searched on: their place in the block, and what is known of their
+// ends.
+struct Lists {
+    unsigned short entries[2][block_width * block_height];
+    unsigned counts[stages];
 };
 
-HANDOVER_INLINE Extremes extremes(float north, float south, float west, float east, float middle) {
-    return {fminf(fminf(fminf(north, south), fminf(west, east)), middle),
-            fmaxf(fmaxf(fmaxf(north, south), fmaxf(west, east)), middle)};
+HANDOVER_INLINE bool is_at_edge(float north, float west, float middle, float east, float south,
+                                const FxaaParameters& parameters) {
+    float darkest = least(least(north, middle, south), west, east);
+    float brightest = largest(largest(north, middle, south), west, east);
+    return !(brightest - darkest < fmaxf(parameters.edge_threshold_min, brightest * parameters.edge_threshold));
 }
 
-HANDOVER_INLINE bool is_at_edge(Extremes lumas, const FxaaParameters& parameters) {
-    float range = lumas.brightest - lumas.darkest;
-    return !(range < fmaxf(parameters.edge_threshold_min, lumas.brightest * parameters.edge_threshold));
-}
-
-// A texel at an edge.
-HANDOVER_INLINE float4 filtered(const Place& place, const FxaaParameters& parameters) {
-    const float* here = place.lumas + place.tile.y * tile_width + place.tile.x;
-    float middle = here[0], north = here[-tile_width], south = here[tile_width], west = here[-1], east = here[1];
-    float north_west = here[-tile_width - 1], north_east = here[-tile_width + 1];
-    float south_west = here[tile_width - 1], south_east = here[tile_width + 1];
-    Extremes lumas = extremes(north, south, west, east, middle);
-    float range = lumas.brightest - lumas.darkest;
-
-    // Second differences along columns say how horizontal the edge is, along rows how vertical. Around a peak or a
-    // saddle both are the same sum, so that the order of the operations decides: it is the published one.
-    float horizontal = fabsf(-2.0f * west + (north_west + south_west)) +
-                       (fabsf(-2.0f * middle + (north + south)) * 2.0f +
-                        fabsf(-2.0f * east + (north_east + south_east)));
-    float vertical = fabsf(-2.0f * south + (south_west + south_east)) +
-                     (fabsf(-2.0f * middle + (west + east)) * 2.0f +
-                      fabsf(-2.0f * north + (north_west + north_east)));
-    bool is_horizontal = horizontal >= vertical;
-
-    // The steeper of the two sides is where the edge is.
-    float before = is_horizontal ? north : west, after = is_horizontal ? south : east;
-    float gradient_before = fabsf(before - middle), gradient_after = fabsf(after - middle);
-    bool is_before = gradient_before >= gradient_after;
-    float edge_luma = 0.5f * ((is_before ? before : after) + middle);
-    float enough = 0.25f * fmaxf(gradient_before, gradient_after);
-    int sign = is_before ? -1 : 1;
-    int2 side = is_horizontal ? make_int2(0, sign) : make_int2(sign, 0);
-    int2 step = is_horizontal ? make_int2(1, 0) : make_int2(0, 1);
-
-    // On their way while the edge is followed.
-    int2 beside = inside(place.image, place.at.x + side.x, place.at.y + side.y);
-    ushort4 own_bits = load_bits(place.image, place.at), beside_bits = load_bits(place.image, beside);
-    SpanEnd ends[2];
-    find_ends(ends, place, side, step, edge_luma, enough);
-    SpanEnd negative = ends[0], positive = ends[1];
-    SpanEnd nearest = negative.distance < positive.distance ? negative : positive;
-    // At its near end the edge must turn to this texel's other side, else it is the neighbour that is to be blended.
-    bool is_good = (nearest.difference < 0.0f) != (middle - edge_luma < 0.0f);
-    // 1/2 less the share of the nearer end; nothing, exactly, where both are as far: that counts beside a texel of 65504.
-    float longer = fabsf(positive.distance - negative.distance), span = positive.distance + negative.distance;
-    float edge_offset = is_good ? 0.5f * quotient(longer, span) : 0.0f;
-
-    // How much the texel stands out of its neighbourhood, for what is smaller than a texel. In the published order of
-    // operations: beside a texel of 65504 the last bit of the offset shows.
-    float cross = north + south + (west + east), corners = north_west + south_west + (north_east + south_east);
-    float mean = (2.0f * cross + corners) * (1.0f / 12.0f);
-    float contrast = fminf(quotient(fabsf(mean - middle), range), 1.0f);
-    float smooth = (contrast * contrast) * (3.0f - 2.0f * contrast);
-    float offset = fmaxf(edge_offset, smooth * smooth * parameters.subpix);
-
-    float4 color = light(to_float(own_bits));
-    float4 blended = color * (1.0f - offset) + light(to_float(beside_bits)) * offset;
-    return make_float4(blended.x, blended.y, blended.z, color.w);
+// Where in a list a warp writes so many entries.
+HANDOVER_INLINE unsigned place_in_list(unsigned* count, int lane, unsigned number) {
+    unsigned begin = lane == 0 ? atomicAdd(count, number) : 0;
+    return __shfl_sync(~0u, begin, 0);
 }
 
 // Writes one texel of a pair.
@@ -219,77 +169,238 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, unsigned red_green, unsigned
     surf2Dwrite(make_uint2(red_green, blue_alpha), pass.destination.surface, at.x * int(texel_size), at.y);
 }
 
-extern "C" __global__ void fxaa(const __grid_constant__ Pass pass, const __grid_constant__ FxaaParameters parameters) {
-    __shared__ float lumas[tile_width * tile_height];
-    __shared__ unsigned short edges[block_width * block_height];
-    __shared__ unsigned edge_count;
-    int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
-    int2 first = make_int2(int(blockIdx.x) * block_width, int(blockIdx.y) * block_height);
-    if (thread == 0) edge_count = 0;
-    auto pair_of_tile = [&](int i) {
-        return load_pair(pass.source, first.x - around + 2 * (i % tile_pairs), first.y - around + i / tile_pairs);
-    };
-    uint4 next = pair_of_tile(thread);
-    for (int i = thread; i < tile_pairs * tile_height; i += threads) {
-        uint4 bits = light_of(next);
-        // On its way while this one's luma is computed.
-        if (i + threads < tile_pairs * tile_height) next = pair_of_tile(i + threads);
-        lumas[2 * i] = luma(bits.x, bits.y);
-        lumas[2 * i + 1] = luma(bits.z, bits.w);
-    }
-    int2 uppermost = make_int2(first.x + 2 * int(threadIdx.x), first.y + int(threadIdx.y));
-    uint4 pairs[4];
+// Hands on a thread's texels that are at no edge, and lists the others.
+HANDOVER_INLINE void sort(const Pass& pass, const FxaaParameters& parameters, const float2* tile, int2 first, int2 own,
+                          const uint4 (&pairs)[rows], Lists& lists) {
+    int lane = threadIdx.x % 32;
+    const float2* here = tile + (own.y + around) * tile_pairs + own.x + around / 2;
+    unsigned left[rows], right[rows], number = 0;
+    float2 above = here[-tile_pairs], middle = here[0];
 #pragma unroll
-    for (int row = 0; row < 4; ++row) pairs[row] = load_pair(pass.source, uppermost.x, uppermost.y + 8 * row);
-    __syncthreads();
-
-    // Pairs that this thread finds edges in: two bits each.
-    unsigned found = 0;
-#pragma unroll
-    for (int row = 0; row < 4; ++row) {
-        int x = 2 * int(threadIdx.x), y = int(threadIdx.y) + 8 * row;
-        int2 at = make_int2(uppermost.x, uppermost.y + 8 * row);
-        if (!covers(pass.destination, at)) break;
-        const float* here = lumas + (y + around) * tile_width + x + around;
-        Extremes first_lumas = extremes(here[-tile_width], here[tile_width], here[-1], here[1], here[0]);
-        Extremes second_lumas = extremes(here[1 - tile_width], here[1 + tile_width], here[0], here[2], here[1]);
-        bool left = is_at_edge(first_lumas, parameters), right = is_at_edge(second_lumas, parameters);
-        bool is_pair = at.x + 1 < int(pass.destination.extent.x);
-        uint4 bits = light_of(pairs[row]);
-        if (is_pair && !left && !right) {
-            surf2Dwrite(bits, pass.destination.surface, at.x * int(texel_size), at.y);
+    for (int row = 0; row < rows; ++row, here += tile_pairs) {
+        float2 below = here[tile_pairs];
+        float before = here[-1].y, after = here[1].x;
+        int2 at = make_int2(first.x + 2 * own.x, first.y + own.y + row);
+        bool is_there = covers(pass.destination, at), is_pair = at.x + 1 < int(pass.destination.extent.x);
+        bool is_left = is_at_edge(above.x, before, middle.x, middle.y, below.x, parameters);
+        bool is_right = is_at_edge(above.y, middle.x, middle.y, after, below.y, parameters);
+        if (is_there && is_pair && !is_left && !is_right) {
+            surf2Dwrite(pairs[row], pass.destination.surface, at.x * int(texel_size), at.y);
         } else {
-            if (!left) put(pass, at, bits.x, bits.y);
-            if (!right) put(pass, make_int2(at.x + 1, at.y), bits.z, bits.w);
+            if (!is_left) put(pass, at, pairs[row].x, pairs[row].y);
+            if (!is_right) put(pass, make_int2(at.x + 1, at.y), pairs[row].z, pairs[row].w);
         }
-        found |= ((left ? 1u : 0u) | (right && is_pair ? 2u : 0u)) << (2 * row);
+        left[row] = __ballot_sync(~0u, is_there && is_left);
+        right[row] = __ballot_sync(~0u, is_there && is_pair && is_right);
+        number += __popc(left[row]) + __popc(right[row]);
+        above = middle;
+        middle = below;
     }
-    // Each warp takes as many places of the list as it found edges, each lane those after the lanes before it.
-    unsigned own = 0;
+    unsigned begin = place_in_list(&lists.counts[0], lane, number), before = (1u << lane) - 1u;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) own += found >> k & 1u;
-    unsigned until = own;
-#pragma unroll
-    for (int lanes = 1; lanes < 32; lanes *= 2) {
-        unsigned before = __shfl_up_sync(~0u, until, lanes);
-        if (int(threadIdx.x) >= lanes) until += before;
+    for (int row = 0; row < rows; ++row) {
+        unsigned place = begin + __popc(left[row] & before) + __popc(right[row] & before);
+        unsigned texel = unsigned((own.y + row) * block_width + 2 * own.x);
+        if (left[row] >> lane & 1u) lists.entries[0][place++] = (unsigned short)texel;
+        if (right[row] >> lane & 1u) lists.entries[0][place] = (unsigned short)(texel + 1u);
+        begin += __popc(left[row]) + __popc(right[row]);
     }
-    unsigned begin = 0;
-    if (threadIdx.x == 31) begin = atomicAdd(&edge_count, until);
-    unsigned place = __shfl_sync(~0u, begin, 31) + until - own;
-#pragma unroll
-    for (int k = 0; k < 8; ++k) {
-        if (found >> k & 1u) {
-            int x = 2 * int(threadIdx.x) + k % 2, y = int(threadIdx.y) + 8 * (k / 2);
-            edges[place++] = (unsigned short)(y * block_width + x);
-        }
-    }
-    __syncthreads();
+}
 
-    for (unsigned i = unsigned(thread); i < edge_count; i += threads) {
-        int x = edges[i] % block_width, y = edges[i] / block_width;
-        int2 at = make_int2(first.x + x, first.y + y);
-        Place here = {lumas, pass.source, at, make_int2(x + around, y + around)};
-        store(pass.destination, at, filtered(here, parameters));
+// What is known of an edge's two ends: how far the nearer one is, in texels, and the other; 0 where it is not known. A search is over when
+// the farther one is known, or does not count: then it is as far as the nearer one.
+struct Span {
+    float near, far;
+    bool is_positive;  // the nearer end
+
+    // An entry of a list: the texel's place in the block; and, once its search goes on, the nearer end, at most 5 texels away.
+    HANDOVER_INLINE unsigned short entry(unsigned texel) const {
+        return (unsigned short)(texel | unsigned(near) << 11 | (is_positive ? 1u << 14 : 0u));
+    }
+    static HANDOVER_INLINE Span of(unsigned entry) {
+        return {float(entry >> 11 & 7u), 0.0f, (entry >> 14 & 1u) != 0u};
+    }
+};
+
+// An edge through the tile, and how luma changes along it. Lumas are those of two texels added, as a bilinear tap between them reads them,
+// doubled.
+struct Edge {
+    const float* here;   // the texel's luma
+    int along, across;   // steps in the tile: along the edge, and over it to the texel beside
+    float luma;          // between both, doubled
+    float enough;        // the difference from it, doubled, that ends the edge
+    bool is_darker;      // the texel than the edge
+
+    // Luma at so many texels along the edge, less the edge's.
+    HANDOVER_INLINE float difference(int distance) const {
+        const float* there = here + distance * along;
+        return there[0] + there[across] - luma;
+    }
+
+    // Looks at both ends at a distance. At its near end the edge must turn to the texel's other side, else it is the neighbour that is to be
+    // blended. Where both ends are as far there is nothing to blend.
+    HANDOVER_INLINE void visit(Span& span, float distance, float negative, float positive) const {
+        bool is_negative = fabsf(negative) >= enough, is_positive = fabsf(positive) >= enough;
+        bool is_first = span.near == 0.0f;
+        bool is_either = is_negative | is_positive, is_other = span.is_positive ? is_negative : is_positive;
+        bool is_hit = (span.far == 0.0f) & (is_first ? is_either : is_other);
+        bool is_bad = ((is_positive ? positive : negative) < 0.0f) == is_darker;
+        bool is_over = !is_first | is_bad | (is_negative & is_positive);
+        span.far = is_hit & is_over ? distance : span.far;
+        span.near = is_hit & is_first ? distance : span.near;
+        span.is_positive = is_hit & is_first ? is_positive : span.is_positive;
+    }
+};
+
+// Twice the luma between a texel of the picture and the one beside it, across the edge.
+HANDOVER_INLINE float luma_across(const Image& image, int2 at, int2 side) {
+    int2 one = inside(image, at.x, at.y), other = inside(image, at.x + side.x, at.y + side.y);
+    uint2 first = surf2Dread<uint2>(image.surface, one.x * int(texel_size), one.y);
+    uint2 second = surf2Dread<uint2>(image.surface, other.x * int(texel_size), other.y);
+    return luma<false>(first.x, first.y) + luma<false>(second.x, second.y);
+}
+
+// Follows an edge beyond single steps: preset 39 goes on by 1, 1, 1, 1, 1, 1.5, 2, 2, 2, 2, 4 and 8 texels; nothing is read at the last. A
+// tap at half a texel is the mean of two. `at`: the texel in the picture, `place`: along the edge in the tile, which has so many.
+HANDOVER_INLINE void follow_far(const Edge& edge, Span& span, const Image& image, int2 at, int2 side, int place, int length) {
+    int2 step = side.x == 0 ? make_int2(1, 0) : make_int2(0, 1);
+    auto across = [&](int distance) {
+        if (unsigned(place + distance) < unsigned(length)) {
+            const float* there = edge.here + distance * edge.along;
+            return there[0] + there[edge.across];
+        }
+        return luma_across(image, make_int2(at.x + distance * step.x, at.y + distance * step.y), side);
+    };
+    // Of four texels added, so that twice as much is enough.
+    auto difference = [&](int distance, int beyond) { return 0.5f * (across(distance) + across(beyond)) - edge.luma; };
+#pragma unroll 1
+    for (int whole = 6; whole <= 18 && span.far == 0.0f; whole += whole == 14 ? 4 : 2) {
+        float negative = 0.0f, positive = 0.0f;
+        if (span.near == 0.0f || span.is_positive) negative = difference(-whole, -whole - 1);
+        if (span.near == 0.0f || !span.is_positive) positive = difference(whole, whole + 1);
+        edge.visit(span, float(whole) + 0.5f, negative, positive);
+    }
+    if (span.near == 0.0f) span.near = span.far = 26.5f;
+    if (span.far == 0.0f) span.far = 26.5f;
+}
+
+// The most that a texel is blended because of its edge is 1/2 less its share of the shortest to the longest span, 1/27.5. One that is blended
+// as much because it stands out needs no search.
+constexpr float most_for_edge = 0.4637f;
+
+// A texel at an edge, of a list's entry: makes it, or says what is known of its ends where the search for them goes on.
+HANDOVER_INLINE Span make(const Pass& pass, const FxaaParameters& parameters, const float2* tile, int2 first, unsigned entry,
+                          int stage, bool is_there) {
+    int x = int(entry) % block_width, y = int(entry) / block_width % block_height;
+    int2 at = make_int2(first.x + x, first.y + y);
+    const float* here = &tile[0].x + (y + around) * tile_width + x + around;
+    float middle = here[0], north = here[-tile_width], south = here[tile_width], west = here[-1], east = here[1];
+    float north_west = here[-tile_width - 1], north_east = here[-tile_width + 1];
+    float south_west = here[tile_width - 1], south_east = here[tile_width + 1];
+
+    // Second differences along columns say how horizontal the edge is, along rows how vertical. Around a peak or a saddle both are the same
+    // sum, so that the order of the operations decides: it is the published one. To double is exact.
+    float wests = north_west + south_west, easts = north_east + south_east;
+    float norths = north_west + north_east, souths = south_west + south_east;
+    float column = north + south, row = west + east;
+    float horizontal = fabsf(fmaf(-2.0f, west, wests)) +
+                       fmaf(fabsf(fmaf(-2.0f, middle, column)), 2.0f, fabsf(fmaf(-2.0f, east, easts)));
+    float vertical = fabsf(fmaf(-2.0f, south, souths)) +
+                     fmaf(fabsf(fmaf(-2.0f, middle, row)), 2.0f, fabsf(fmaf(-2.0f, north, norths)));
+    bool is_horizontal = horizontal >= vertical;
+
+    // The steeper of the two sides is where the edge is.
+    float before = is_horizontal ? north : west, after = is_horizontal ? south : east;
+    float gradient_before = fabsf(before - middle), gradient_after = fabsf(after - middle);
+    bool is_before = gradient_before >= gradient_after;
+    int sign = is_before ? -1 : 1;
+    int2 side = is_horizontal ? make_int2(0, sign) : make_int2(sign, 0);
+    Edge edge = {here, is_horizontal ? 1 : tile_width, is_horizontal ? sign * tile_width : sign};
+    edge.luma = (is_before ? before : after) + middle;
+    edge.enough = 0.5f * fmaxf(gradient_before, gradient_after);
+    edge.is_darker = fmaf(2.0f, middle, -edge.luma) < 0.0f;
+
+    // On their way while the edge is followed.
+    int2 beside = inside(pass.source, at.x + side.x, at.y + side.y);
+    uint2 own_words = surf2Dread<uint2>(pass.source.surface, at.x * int(texel_size), at.y);
+    uint2 beside_words = surf2Dread<uint2>(pass.source.surface, beside.x * int(texel_size), beside.y);
+
+    // How much the texel stands out of its neighbourhood, for what is smaller than a texel. In the published order of operations: beside a
+    // texel of 65504 the last bit of the offset shows.
+    float range = largest(largest(north, middle, south), west, east) - least(least(north, middle, south), west, east);
+    float mean = fmaf(2.0f, column + row, wests + easts) * (1.0f / 12.0f);
+    float contrast = saturate(quotient(fabsf(mean - middle), range));
+    float smooth = (contrast * contrast) * fmaf(-2.0f, contrast, 3.0f);
+    float offset = smooth * smooth * parameters.subpix;
+
+    Span span = Span::of(entry);
+    if (stage == 0) {
+        span = {};
+        // The first taps are those around the texel.
+        float negative = is_horizontal ? west : north, positive = is_horizontal ? east : south;
+        float one = is_horizontal ? south_west : north_east, other = is_horizontal ? north_east : south_west;
+        negative += is_before ? north_west : one;
+        positive += is_before ? other : south_east;
+        edge.visit(span, 1.0f, negative - edge.luma, positive - edge.luma);
+        edge.visit(span, 2.0f, edge.difference(-2), edge.difference(2));
+        if (offset >= most_for_edge) span.near = span.far = 1.0f;
+    } else if (stage == 1) {
+#pragma unroll
+        for (int distance = 3; distance <= 5; ++distance)
+            edge.visit(span, float(distance), edge.difference(-distance), edge.difference(distance));
+    } else {
+        follow_far(edge, span, pass.source, at, side, (is_horizontal ? x : y) + around,
+                   is_horizontal ? tile_width : tile_height);
+    }
+    if (span.far == 0.0f || !is_there) return span;
+
+    // 1/2 less the share of the nearer end; nothing, exactly, where both are as far: that counts beside a texel of 65504.
+    offset = fmaxf(offset, 0.5f * quotient(span.far - span.near, span.far + span.near));
+    if (broken(own_words.x) | broken(own_words.y) | broken(beside_words.x) | broken(beside_words.y)) {
+        own_words = make_uint2(light_of(own_words.x), light_of(own_words.y));
+        beside_words = make_uint2(light_of(beside_words.x), light_of(beside_words.y));
+    }
+    float2 own = to_float(own_words.x), other = to_float(beside_words.x);
+    float rest = 1.0f - offset;
+    unsigned red_green = to_halves(fmaf(own.x, rest, other.x * offset), fmaf(own.y, rest, other.y * offset));
+    float blue = fmaf(to_float(own_words.y).x, rest, to_float(beside_words.y).x * offset);
+    surf2Dwrite(make_uint2(red_green, with_low(own_words.y, blue)), pass.destination.surface, at.x * int(texel_size), at.y);
+    return span;
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) fxaa(const __grid_constant__ Pass pass,
+                                                          const __grid_constant__ FxaaParameters parameters) {
+    __shared__ float2 tile[tile_pairs * tile_height];
+    __shared__ Lists lists;
+    int thread = int(threadIdx.y * blockDim.x + threadIdx.x), lane = thread % 32;
+    int2 first = make_int2(int(blockIdx.x) * block_width, int(blockIdx.y) * block_height);
+    int2 own = make_int2(int(threadIdx.x), int(threadIdx.y) * rows);
+    if (thread < stages) lists.counts[thread] = 0;
+    uint4 pairs[rows];
+    if (first.x > 0 && first.x + block_width + around <= int(pass.source.extent.x))
+        read_tile<true>(tile, pass.source, first, own, thread, pairs);
+    else
+        read_tile<false>(tile, pass.source, first, own, thread, pairs);
+    __syncthreads();
+    sort(pass, parameters, tile, first, own, pairs, lists);
+
+#pragma unroll 1
+    for (int stage = 0; stage < stages; ++stage) {
+        __syncthreads();
+        const unsigned short* from = lists.entries[stage % 2];
+        unsigned short* to = lists.entries[(stage + 1) % 2];
+        unsigned count = lists.counts[stage];
+        // All lanes come along as long as one has an entry.
+        for (unsigned begin = unsigned(thread - lane); begin < count; begin += threads) {
+            unsigned i = begin + unsigned(lane);
+            bool is_there = i < count;
+            unsigned entry = from[is_there ? i : begin];
+            Span span = make(pass, parameters, tile, first, entry, stage, is_there);
+            unsigned open = __ballot_sync(~0u, is_there && span.far == 0.0f);
+            if (open == 0u) continue;
+            unsigned place = place_in_list(&lists.counts[(stage + 1) % stages], lane, __popc(open));
+            place += __popc(open & ((1u << lane) - 1u));
+            if (open >> lane & 1u) to[place] = span.entry(entry & 2047u);
+        }
     }
 }

@@ -98,6 +98,11 @@ HANDOVER_INLINE float approximate_root(float value) {
     return value;
 }
 
+HANDOVER_INLINE float approximate_inverse_root(float value) {
+    asm("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(value));
+    return value;
+}
+
 // Limited to [0, 1]; NaN is 0.
 HANDOVER_INLINE float saturate(float value) { return __saturatef(value); }
 

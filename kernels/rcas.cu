@@ -37,118 +37,89 @@ block = [32, 4]
 texels = [2, 6]
 ---*/
 #include "handover.cuh"
+#include "handover_stencil.cuh"
 
 struct RcasParameters {
     float sharpness;
     unsigned denoise;
 };
 
-constexpr int rows = 6;  // pairs of texels that a thread sharpens, one below the other
-
-HANDOVER_INLINE float4 color_of(uint2 texel) {
-    float2 low = to_float(texel.x), high = to_float(texel.y);
-    return make_float4(low.x, low.y, high.x, high.y);
-}
-
-// The colours of a thread's two texels in a row and of the two beside.
-struct Row {
-    float4 at[4];
-};
-
-HANDOVER_INLINE Row colors(const Fetched& fetched) {
-    uint2 texels[4];
-    spread(fetched, texels);
-    return {{color_of(texels[0]), color_of(texels[1]), color_of(texels[2]), color_of(texels[3])}};
-}
-
-// Light has the order of its bits, and of integers some devices have the least and the largest of three in one
-// instruction.
-HANDOVER_INLINE float least(float a, float b, float c) {
-    return __uint_as_float(min(min(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
-}
-
-HANDOVER_INLINE float largest(float a, float b, float c) {
-    return __uint_as_float(max(max(__float_as_uint(a), __float_as_uint(b)), __float_as_uint(c)));
-}
-
-// Of one channel, four times the most negative weight of the ring
+// One channel of a texel, `center`, and its ring
 //       b
-//     d e f
+//     d   f
 //       h
-// that surely keeps it within [0, 1]: with it, the largest of the ring cannot take away more than there is, nor the
-// smallest add more than there is room for. And the brightest: the weight is defined for [0, 1] alone.
-struct Lobe {
-    float weight, brightest;
+struct Cross {
+    float b, d, center, f, h;
 };
 
-HANDOVER_INLINE Lobe channel_lobe(float b, float d, float center, float f, float h) {
-    float low = least(b, d, f), high = largest(b, d, f);
-    float brightest = largest(high, h, center);
-    // A black ring takes nothing away, and a white one adds nothing: 0/0, which the maximum passes over.
-    float down = quotient(-least(low, h, center), fmaxf(high, h));
-    float up = quotient(1.0f - brightest, fminf(low, h) - 1.0f);
-    return {fmaxf(down, up), brightest};
+HANDOVER_INLINE Cross cross_of(const Row& above, const Row& here, const Row& below, int channel, int k) {
+    const float(&middle)[4] = here.channel[channel];
+    return {above.channel[channel][k], middle[k - 1], middle[k], middle[k + 1], below.channel[channel][k]};
+}
+
+// What four times the weight of the ring may take away at most, in light of [0, 1] that has to stay there: with it the largest of the
+// ring cannot take more than there is, nor the smallest add more than there is room for. And the brightest, for the weight is defined for
+// [0, 1] alone.
+struct Lobe {
+    float down, up, brightest;
+};
+
+HANDOVER_INLINE Lobe lobe_of(const Cross& cross) {
+    float low = least(cross.b, cross.d, cross.f), high = largest(cross.b, cross.d, cross.f);
+    float brightest = largest(high, cross.h, cross.center);
+    // A black ring takes nothing away, and a white one adds nothing: 0/0, whose bits are larger than those of any limit.
+    return {quotient(least(low, cross.h, cross.center), fmaxf(high, cross.h)),
+            quotient(1.0f - brightest, 1.0f - fminf(low, cross.h)), brightest};
 }
 
 // Twice the luma, as the original weighs it.
-HANDOVER_INLINE float luma(float4 color) { return color.z * 0.5f + (color.x * 0.5f + color.y); }
+HANDOVER_INLINE float luma(float red, float green, float blue) { return blue * 0.5f + (red * 0.5f + green); }
 
-// The texel `e` with its ring; `strength` is the share of the strongest lobe. Its last word is the texel's own, for
-// alpha.
-HANDOVER_INLINE uint2 sharpened(float4 b, float4 d, float4 e, float4 f, float4 h, float strength, bool denoise,
-                                unsigned blue_alpha) {
-    Lobe red = channel_lobe(b.x, d.x, e.x, f.x, h.x), green = channel_lobe(b.y, d.y, e.y, f.y, h.y);
-    Lobe blue = channel_lobe(b.z, d.z, e.z, f.z, h.z);
-    float lobe = fmaxf(fmaxf(red.weight, green.weight), blue.weight);
-    // FSR_RCAS_LIMIT is 1/4 - 1/16.
-    lobe = fmaxf(-0.1875f, fminf(0.25f * lobe, 0.0f)) * strength;
-    if (largest(red.brightest, green.brightest, blue.brightest) > 1.0f) lobe = 0.0f;
-    if (denoise) {
-        float above = luma(b), left = luma(d), middle = luma(e), right = luma(f), below = luma(h);
-        float brightest = fmaxf(fmaxf(fmaxf(above, left), fmaxf(right, below)), middle);
-        float darkest = fminf(fminf(fminf(above, left), fminf(right, below)), middle);
-        float range = brightest - darkest;
-        float stands_out = fabsf(0.25f * (above + left + right + below) - middle);
-        // A texel that stands out by all of the range is likely noise, and is sharpened half as much.
-        float noise = range > 0.0f ? fminf(quotient(stands_out, range), 1.0f) : 0.0f;
-        lobe = lobe * (1.0f - 0.5f * noise);
-    }
-    float share = quotient(1.0f, 4.0f * lobe + 1.0f);
-    auto channel = [&](float b, float d, float e, float f, float h) {
-        return fmaf(lobe, (b + h) + (d + f), e) * share;
+// How much of the sharpening a texel deserves: one that stands out by all of the range is likely noise, and is sharpened half as much.
+HANDOVER_INLINE float calm(const Cross& red, const Cross& green, const Cross& blue) {
+    float above = luma(red.b, green.b, blue.b), left = luma(red.d, green.d, blue.d);
+    float middle = luma(red.center, green.center, blue.center);
+    float right = luma(red.f, green.f, blue.f), below = luma(red.h, green.h, blue.h);
+    float brightest = fmaxf(fmaxf(fmaxf(above, left), fmaxf(right, below)), middle);
+    float darkest = fminf(fminf(fminf(above, left), fminf(right, below)), middle);
+    float range = brightest - darkest;
+    float stands_out = fabsf(0.25f * (above + left + right + below) - middle);
+    float noise = range > 0.0f ? fminf(quotient(stands_out, range), 1.0f) : 0.0f;
+    return 1.0f - 0.5f * noise;
+}
+
+struct Sharpened {
+    float red, green, blue, brightest;
+};
+
+// `strength` is the share of the strongest lobe.
+HANDOVER_INLINE Sharpened sharpened(const Cross& red, const Cross& green, const Cross& blue, float strength, bool denoise) {
+    Lobe of_red = lobe_of(red), of_green = lobe_of(green), of_blue = lobe_of(blue);
+    // Four times FSR_RCAS_LIMIT, which is 1/4 - 1/16.
+    float limit = least(least(least(of_red.down, of_red.up, 0.75f), of_green.down, of_green.up), of_blue.down, of_blue.up);
+    float brightest = largest(of_red.brightest, of_green.brightest, of_blue.brightest);
+    float lobe = brightest > 1.0f ? 0.0f : limit * (-0.25f * strength);
+    if (denoise) lobe = lobe * calm(red, green, blue);
+    float share = approximate_reciprocal(fmaf(4.0f, lobe, 1.0f));
+    auto channel = [lobe, share](const Cross& cross) {
+        return fmaxf(fmaf(lobe, (cross.b + cross.h) + (cross.d + cross.f), cross.center) * share, 0.0f);
     };
-    return make_uint2(to_halves(channel(b.x, d.x, e.x, f.x, h.x), channel(b.y, d.y, e.y, f.y, h.y)),
-                      with_low(blue_alpha, channel(b.z, d.z, e.z, f.z, h.z)));
+    return {channel(red), channel(green), channel(blue), brightest};
 }
 
-HANDOVER_INLINE void put(const Pass& pass, int2 at, uint2 first, uint2 second) {
-    if (!covers(pass.destination, at)) return;
-    store_two(pass.destination, at, light_of(make_uint4(first.x, first.y, second.x, second.y)));
-}
-
-extern "C" __global__ void rcas(const __grid_constant__ Pass pass, const __grid_constant__ RcasParameters parameters) {
-    int2 thread = thread_texel(), at = make_int2(2 * thread.x, rows * thread.y);
+extern "C" __global__ void __launch_bounds__(128, 8) rcas(const __grid_constant__ Pass pass,
+                                                          const __grid_constant__ RcasParameters parameters) {
     float strength = exp2f(-parameters.sharpness);
     bool denoise = parameters.denoise != 0;
-    Fetched fetched = fetch_row(pass.source, at.x, at.y - 1), own = fetch_row(pass.source, at.x, at.y);
-    Fetched next = fetch_row(pass.source, at.x, at.y + 1);
-    make_light(fetched);
-    Row above = colors(fetched);
-    make_light(own);
-    Row here = colors(own);
-    // After three rows each stands again in the registers that it came from.
-#pragma unroll 3
-    for (int k = 0; k < rows; ++k, ++at.y) {
-        fetched = next;
-        // On its way while this row is computed.
-        if (k + 1 < rows) next = fetch_row(pass.source, at.x, at.y + 2);
-        make_light(fetched);
-        Row below = colors(fetched);
-        put(pass, at,
-            sharpened(above.at[1], here.at[0], here.at[1], here.at[2], below.at[1], strength, denoise, own.own.y),
-            sharpened(above.at[2], here.at[1], here.at[2], here.at[3], below.at[2], strength, denoise, own.own.w));
-        above = here;
-        here = below;
-        own = fetched;
-    }
+    make_rows(pass, [strength, denoise](const Row& above, const Row& here, const Row& below, uint2 alphas) {
+        auto texel = [&](int k) {
+            return sharpened(cross_of(above, here, below, 0, k), cross_of(above, here, below, 1, k),
+                             cross_of(above, here, below, 2, k), strength, denoise);
+        };
+        Sharpened first = texel(1), second = texel(2);
+        unsigned blues = to_halves(first.blue, second.blue);
+        uint4 texels = make_uint4(to_halves(first.red, first.green), __byte_perm(blues, alphas.x, 0x7610u),
+                                  to_halves(second.red, second.green), __byte_perm(blues, alphas.y, 0x7632u));
+        return Made{texels, max(largest(__float_as_uint(first.brightest), __float_as_uint(second.brightest), alphas.x), alphas.y)};
+    });
 }

@@ -120,12 +120,14 @@ inline float approximate_log2(float x) {
 }
 inline float approximate_reciprocal(float x) { return flushed(off_by(1, 1 / x, x)); }
 inline float approximate_root(float x) { return off_by(1, std::sqrt(flushed(x)), x); }
+inline float approximate_inverse_root(float x) { return flushed(off_by(2, 1 / std::sqrt(flushed(x)), x)); }
 // Of sums of a float below 2^23 and one of 2^23: exact in double, but for what is rounded off below 2^-29.
 inline float add_down(float a, float b) {
     double exact = double(a) + b;
     float sum = float(exact);
     return sum > exact ? std::nextafter(sum, -INFINITY) : sum;
 }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 inline float saturate(float x) { return x >= 0 ? x < 1 ? x : 1 : 0; }
 

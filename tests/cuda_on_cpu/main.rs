@@ -20,7 +20,7 @@ use mutations_over_time::OVER_TIME;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-const EXTENTS: [[u32; 2]; 6] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2], [131, 9]];
+const EXTENTS: [[u32; 2]; 7] = [[1, 1], [17, 31], [64, 48], [1, 40], [35, 2], [131, 9], [134, 50]];
 
 /// Values of all parameters: the defaults, all at their ends, and each alone at its ends and in between.
 fn settings(effect: &Effect) -> Vec<Vec<f64>> {
