@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::effect::{Binary, Effect, EffectId, PassDescription, Tolerance};
+use super::effect::{Binary, Effect, EffectId, PassDescription};
+use super::tolerance::Tolerance;
 use super::{FUSED, POINTWISE_BLOCK, POINTWISE_TEXELS, catalogue};
 
 /// A pointwise pass that runs as a part of a fused one.
@@ -104,6 +105,7 @@ impl FusedSource {
                 index: 0,
                 pointwise: true,
                 transform: None,
+                once: false,
             }],
             guides: guides.into_iter().collect(),
             tolerance: Tolerance::default(),
