@@ -54,8 +54,15 @@ pub struct Need {
 }
 
 impl Need {
-    /// Of a plan's launch in such frames.
+    /// Of a plan's launch in such frames; nothing of one that runs once, in a frame before.
     pub fn of(plan: &Plan, launch: &Launch, extents: FrameExtents) -> Self {
+        if launch.is_once() {
+            return Self {
+                bytes: 0,
+                operations: 0.0,
+                special: 0.0,
+            };
+        }
         let texels: f64 = plan.texels_of(launch, extents).map(f64::from).iter().product();
         let arithmetic = launch.description().arithmetic;
         Self {

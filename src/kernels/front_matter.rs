@@ -5,8 +5,9 @@ mod passes;
 
 use toml::Spanned;
 
-use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage, Tolerance};
+use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage};
 use super::parameter::{Parameter, ParameterType};
+use super::tolerance::Tolerance;
 use buffers::BufferText;
 use passes::{PassText, Resolver};
 
@@ -287,9 +288,9 @@ block = [32, 8]
         let effect = with(grids, "transform = \"r2c\"\nbuffers = [\"g\", \"s\"]").expect("parses");
         assert_eq!(effect.passes[0].transform, Some(Transform::R2c));
         assert!(effect.transforms());
-        // 17x9 halved is 9x5, padded 20x10.
+        // 17x9 halved is 9x5, padded 18x10.
         let bytes = [0, 1].map(|buffer: usize| effect.buffers[buffer].size.bytes([17, 9]));
-        assert_eq!(bytes, [3 * 20 * 10 * 4, 3 * 11 * 10 * 8]);
+        assert_eq!(bytes, [3 * 18 * 10 * 4, 3 * 10 * 10 * 8]);
 
         let turned = refused(grids, "transform = \"r2c\"\nbuffers = [\"s\", \"g\"]");
         assert!(

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::effect::{Binary, Effect, EffectId, PassDescription, Tolerance};
+use super::effect::{Binary, Effect, EffectId, PassDescription};
+use super::tolerance::Tolerance;
 use super::{FUSED, POINTWISE_BLOCK, POINTWISE_TEXELS, catalogue};
 
 /// A pointwise pass that runs as a part of a fused one.
@@ -106,6 +107,7 @@ impl FusedSource {
                 transform: None,
                 arithmetic: self.members.iter().map(|member| member.description().arithmetic).sum(),
                 bytes_per_texel: None,
+                once: false,
             }],
             guides: guides.into_iter().collect(),
             tolerance: Tolerance::default(),

@@ -30,6 +30,8 @@ pub enum BufferId {
     Scratch(usize),
     /// A buffer that lasts to the next frame.
     Kept(KeptId),
+    /// A buffer of launches that do not run in every frame: it lasts too, and there is one.
+    Made(MadeId),
     /// Content that the plan carries, an index into [`Plan::tables`]. No launch writes it.
     Table(usize),
 }
@@ -43,6 +45,15 @@ pub struct KeptId {
     pub index: usize,
     /// The previous frame's.
     pub previous: bool,
+}
+
+/// What launches made that do not run in every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MadeId {
+    /// An index into [`Plan::states`].
+    pub state: usize,
+    /// An index into [`State::made`].
+    pub index: usize,
 }
 
 /// One kernel launch.
@@ -148,6 +159,10 @@ pub struct State {
     pub images: Vec<OwnImage>,
     /// What [`KeptId::index`] counts in a [`BufferId::Kept`].
     pub buffers: Vec<OwnBuffer>,
+    /// What [`MadeId::index`] counts in a [`BufferId::Made`].
+    pub made: Vec<OwnBuffer>,
+    /// The effect's parameter struct: with another, what was made is made again.
+    pub parameters: Vec<u8>,
 }
 
 /// What a chain is run over.
@@ -208,6 +223,7 @@ impl Plan {
         match buffer {
             BufferId::Scratch(index) => self.buffers[index].bytes(extents),
             BufferId::Kept(kept) => self.states[kept.state].buffers[kept.index].bytes(extents),
+            BufferId::Made(made) => self.states[made.state].made[made.index].bytes(extents),
             BufferId::Table(index) => self.tables[index].bytes().len() as u64,
         }
     }
@@ -221,6 +237,7 @@ impl Plan {
         let buffer = |buffer: &OwnBuffer| buffer.bytes(extents);
         let kept = |state: &State| {
             2 * (state.images.iter().map(image).sum::<u64>() + state.buffers.iter().map(buffer).sum::<u64>())
+                + state.made.iter().map(buffer).sum::<u64>()
         };
         self.scratch.iter().map(image).sum::<u64>()
             + self.buffers.iter().map(buffer).sum::<u64>()
@@ -229,14 +246,13 @@ impl Plan {
 
     /// The grid that a buffer is, and the extent that it is made for.
     fn grid_of(&self, buffer: BufferId, extents: FrameExtents) -> Option<(Grid, [u32; 2])> {
-        match buffer {
-            BufferId::Scratch(index) => {
-                let OwnBuffer { size, domain } = self.buffers[index];
-                Some((size.grid?, extents.of(domain)))
-            }
+        let OwnBuffer { size, domain } = match buffer {
+            BufferId::Scratch(index) => self.buffers[index],
+            BufferId::Made(MadeId { state, index }) => self.states[state].made[index],
             // Grids are not kept.
-            BufferId::Kept(_) | BufferId::Table(_) => None,
-        }
+            BufferId::Kept(_) | BufferId::Table(_) => return None,
+        };
+        Some((size.grid?, extents.of(domain)))
     }
 
     /// What a launch transforms, if it runs no kernel: the real grid's extent, and its planes.
@@ -291,6 +307,12 @@ impl Launch {
     /// Its pass, as the effect describes it.
     pub fn description(&self) -> &PassDescription {
         &self.of.passes[self.pass]
+    }
+
+    /// It runs only where what it makes is not there from the frame before: see [`PassDescription::once`]. It is given no picture, no
+    /// guide and nothing of the frame: of its source the extent.
+    pub fn is_once(&self) -> bool {
+        self.description().once
     }
 
     /// The kernel's `extern "C"` name.

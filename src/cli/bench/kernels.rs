@@ -273,7 +273,10 @@ fn rounds(
         let plan = plan(chain, given);
         let once = timed.frame_us(&plan, FEWEST as u32)?;
         let frames = (ROUND_US / once).clamp(FEWEST, MOST) as u32;
-        let names = plan.launches.iter().map(|launch| launch.entry().to_owned());
+        let names = plan.launches.iter().map(|launch| match launch.is_once() {
+            true => format!("{} (once, in no frame that is timed)", launch.entry()),
+            false => launch.entry().to_owned(),
+        });
         let times = EffectTimes {
             effect: name.clone(),
             extent: extents.display,

@@ -45,6 +45,8 @@ pub(super) struct PassText {
     #[serde(default)]
     special: f64,
     bytes_per_texel: Option<u64>,
+    #[serde(default)]
+    once: bool,
 }
 
 /// A warp across, eight rows.
@@ -87,6 +89,9 @@ impl<'a> Resolver<'a> {
         let effect = self.effect;
         if !pass.entry.starts_with(effect) {
             return Err(format!("expected an entry that starts with {effect:?}"));
+        }
+        if pass.once {
+            self.check_once(pass)?;
         }
         if let Some(transform) = pass.transform {
             return self.transform(pass, transform, last);
@@ -158,6 +163,7 @@ impl<'a> Resolver<'a> {
                 transform: None,
                 arithmetic,
                 bytes_per_texel: pass.bytes_per_texel,
+                once: pass.once,
             });
             sources[0] = destination;
         }
@@ -211,7 +217,32 @@ impl<'a> Resolver<'a> {
             transform: Some(transform),
             arithmetic: pass.arithmetic()?,
             bytes_per_texel: pass.bytes_per_texel,
+            once: pass.once,
         });
+        Ok(())
+    }
+
+    /// What it makes must depend on parameters and extents alone, and must stay. Its buffers do from here on.
+    fn check_once(&mut self, pass: &PassText) -> Result<(), String> {
+        let reads_picture = pass.source.as_deref().is_some_and(|source| source != "input");
+        let has_images = pass.second.is_some() || pass.third.is_some() || pass.destination.is_some();
+        if reads_picture || has_images || pass.repeat.is_some() {
+            return Err(
+                "a pass that runs once writes buffers alone, and no picture is read: expected no image but the source \"input\", of \
+                 which it is given the extent, and no `repeat`"
+                    .into(),
+            );
+        }
+        for buffer in self.pass_buffers(&pass.buffers)?.iter().flatten() {
+            let described = &mut self.buffers[buffer.index];
+            if described.keeps || described.zeroed || described.table.is_some() {
+                return Err(format!(
+                    "runs once and uses {:?}: expected a buffer that is neither `zeroed`, kept nor a table",
+                    described.name
+                ));
+            }
+            described.made = true;
+        }
         Ok(())
     }
 
