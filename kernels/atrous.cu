@@ -12,12 +12,6 @@ ulps = 2
 absolute = 1e-5
 why = "the exponential differs by some ulps of float, which the narrow weights of five levels enlarge where colours are almost alike"
 
-# By level: 24 taps of 20 (colour 6, normal 6, depth 3, weight 1, sums 4) and an exponential each; once what divides depth, and the
-# quotient.
-[arithmetic]
-operations = 2450
-special = 130
-
 [[parameters]]
 name = "sigma_color"
 unit = "light, halved a level"
@@ -59,11 +53,16 @@ bytes_per_texel = 16
 name = "places"
 bytes_per_texel = 16
 
+# Of a level 24 taps of 17 (colour 6, normal 4, depth 3, sums 4) with an exponential each; once what divides depth, at nine distances,
+# and the quotient. Light has 12 bytes, a place 10, what is shown 8 besides 8 of the input and 4 of the albedo.
 [[passes]]
 entry = "atrous_demodulate"
 source = "input"
 buffers = ["first", "places"]
 block = [32, 8]
+bytes_per_texel = 44
+operations = 12
+special = 3
 
 [[passes]]
 entry = "atrous_filter"
@@ -71,7 +70,10 @@ source = "input"
 buffers = ["first", "second", "places"]
 index = 0
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
+bytes_per_texel = 34
+operations = 430
+special = 26
 
 [[passes]]
 entry = "atrous_filter"
@@ -79,7 +81,10 @@ source = "input"
 buffers = ["second", "first", "places"]
 index = 1
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
+bytes_per_texel = 34
+operations = 430
+special = 26
 
 [[passes]]
 entry = "atrous_filter"
@@ -87,7 +92,10 @@ source = "input"
 buffers = ["first", "second", "places"]
 index = 2
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
+bytes_per_texel = 34
+operations = 430
+special = 26
 
 [[passes]]
 entry = "atrous_filter"
@@ -95,7 +103,10 @@ source = "input"
 buffers = ["second", "first", "places"]
 index = 3
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
+bytes_per_texel = 34
+operations = 430
+special = 26
 
 [[passes]]
 entry = "atrous_finish"
@@ -104,7 +115,10 @@ destination = "output"
 buffers = ["first", "places"]
 index = 4
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
+bytes_per_texel = 42
+operations = 430
+special = 26
 ---*/
 #include "handover.cuh"
 #include "handover_wavelet.cuh"
@@ -115,30 +129,33 @@ struct AtrousParameters {
     float sigma_depth;
 };
 
+// Exponents are those of 2. The light between passes is multiplied by so much over the level's sigma that the square of a difference is
+// one, and what stands with it is depth in m; of a normal, its square by one over the square of its sigma stands with it.
+constexpr float root_of_log2_e = 1.20112241f, root_of_ln_2 = 0.832554611f, log2_e = 1.44269504f, ln_2 = 0.693147181f;
+// Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
+constexpr float nowhere = 3e38f, farthest = 1e15f;
+
+HANDOVER_INLINE float per_square(float sigma) { return log2_e * approximate_reciprocal(sigma * sigma); }
+
 // The light that arrives: the pattern of a surface is no noise.
 extern "C" __global__ void atrous_demodulate(const __grid_constant__ Pass pass,
                                              const __grid_constant__ AtrousParameters parameters) {
     int2 at = thread_texel();
     if (!covers(pass.source, at)) return;
-    float4 color = load(pass.source, at.x, at.y), albedo = load_albedo(pass, at.x, at.y);
-    albedo = make_float4(fmaxf(albedo.x, darkest_albedo), fmaxf(albedo.y, darkest_albedo),
-                         fmaxf(albedo.z, darkest_albedo), 1.0f);
+    float4 color = load(pass.source, at.x, at.y), normal = load_normal(pass, at.x, at.y);
+    float3 albedo = reflectance(pass, at);
+    float depth = load_depth(pass, at.x, at.y);
+    float scale = root_of_log2_e * approximate_reciprocal(parameters.sigma_color);
+    normal.w = (normal.x * normal.x + normal.y * normal.y + normal.z * normal.z) * per_square(parameters.sigma_normal);
+    if (!(fabsf(depth) < farthest && normal.w < farthest)) {
+        depth = nowhere;
+        normal = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
     size_t here = size_t(at.y) * pass.source.extent.x + at.x;
     elements<float4>(pass.buffers[0])[here] =
-        make_float4(color.x / albedo.x, color.y / albedo.y, color.z / albedo.z, 0.0f);
-    ushort4 normal = load_bits(pass.normal, at);
-    elements<uint4>(pass.buffers[1])[here] = make_uint4(__float_as_uint(load_depth(pass, at.x, at.y)),
-                                                        normal.x | unsigned(normal.y) << 16, normal.z, 0u);
-}
-
-// A weight is e^-unlike times the spline, 2^(128 (1 + spline / 128 - unlike / (128 ln 2)) - 128): the sum in brackets
-// is limited to [0, 1], where NaN is 0, so that what is like no number has the weight 2^-128, which is 0.
-constexpr float scale = 128.0f;
-constexpr float natural = 88.7228391f;  // 128 ln 2
-
-HANDOVER_INLINE float distance2(float3 a, float3 b) {
-    float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
-    return fmaf(z, z, fmaf(y, y, x * x));
+        make_float4(quotient(color.x, albedo.x) * scale, quotient(color.y, albedo.y) * scale,
+                    quotient(color.z, albedo.z) * scale, depth);
+    elements<float4>(pass.buffers[1])[here] = normal;
 }
 
 // The texel that taps are compared with, and the sums of its colour and weights.
@@ -146,64 +163,76 @@ struct Filtered {
     float3 sum;
     float total;
     float3 color;
-    Place place;
-    float per_depth;
+    float depth;
+    float3 normal;       // times minus twice one over the square of its sigma
+    float begin[3];      // what the exponents of taps so many rows away begin with
+    float per_depth[3];  // what the square of their depth's difference is multiplied by: a slope's depth grows with the distance
 };
 
 // One level, `index` from 0: the B3 spline over 5x5 texels that stand 2^index apart, of the texels of a column that do
-// so too.
+// so too. Where all rows are inside, none is looked at.
+template <bool all_inside>
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const AtrousParameters& parameters, int x,
-                            int top, const Buffer& places_buffer) {
+                            int top, const Buffer& normals_buffer) {
     int step = 1 << pass.index;
     const float4* colors = elements<float4>(pass.buffers[0]);
-    const uint4* places = elements<uint4>(places_buffer);
-    float sigma_color = parameters.sigma_color / float(step);
-    float per_color = 1.0f / (natural * sigma_color * sigma_color);
-    float per_normal = 1.0f / (natural * parameters.sigma_normal * parameters.sigma_normal);
-    Rows<column + 4> taps = rows<column + 4>(pass, top - 2 * step, step);
+    const float4* normals = elements<float4>(normals_buffer);
+    float per_normal = -2.0f * per_square(parameters.sigma_normal);
+    Taps<all_inside> taps = {pass, top - 2 * step, step};
 #pragma unroll
     for (int k = 0; k < column; ++k) {
-        float4 color = colors[taps.begin[k + 2] + x];
-        out[k].place = unpacked(places[taps.begin[k + 2] + x]);
+        float4 color = *taps.at(colors + x, k + 2), normal = *taps.at(normals + x, k + 2);
         out[k].color = make_float3(color.x, color.y, color.z);
-        out[k].sum = make_float3(color.x * middle_spline, color.y * middle_spline, color.z * middle_spline);
-        out[k].total = middle_spline;
-        float sigma_depth = parameters.sigma_depth * out[k].place.depth * float(step);
-        out[k].per_depth = approximate_reciprocal(natural * (sigma_depth * sigma_depth + 1e-12f));
+        out[k].depth = color.w;
+        out[k].normal = make_float3(normal.x * per_normal, normal.y * per_normal, normal.z * per_normal);
+        out[k].sum = make_float3(0.0f, 0.0f, 0.0f);
+        out[k].total = 0.0f;
+#pragma unroll
+        for (int j = 0; j < 3; ++j) out[k].begin[j] = normal.w - log_spline(j);
+        float sigma_depth = parameters.sigma_depth * color.w * float(step);
+        out[k].per_depth[0] = approximate_reciprocal(ln_2 * (sigma_depth * sigma_depth + 1e-12f));
     }
 #pragma unroll 1
     for (int i = 0; i <= 2; ++i) {
-        // A slope's depth grows with the distance.
-        float per_texels2[3];
+        float spline = i == 0 ? -log_spline(0) : i == 1 ? log_spline(0) - log_spline(1) : log_spline(1) - log_spline(2);
 #pragma unroll
-        for (int j = 0; j < 3; ++j) per_texels2[j] = approximate_reciprocal(float(i * i + j * j));
+        for (int j = 2; j >= 0; --j) {
+            float per_texels2 = approximate_reciprocal(fmaxf(float(i * i + j * j), 1.0f));
+#pragma unroll
+            for (int k = 0; k < column; ++k) {
+                out[k].begin[j] += spline;
+                // That of the column before, or of the texel itself, in the same row is one texel's.
+                out[k].per_depth[j] = out[k].per_depth[0] * per_texels2;
+            }
+        }
 #pragma unroll 1
         for (int side = i == 0 ? 1 : -1; side <= 1; side += 2) {
             int across = x + side * i * step;
             if (unsigned(across) >= pass.source.extent.x) continue;
-            float spline = 1.0f + log_spline(i) / scale;
 #pragma unroll
             for (int row = 0; row < column + 4; ++row) {
-                float4 bits = colors[taps.begin[row] + across];
-                float3 color = make_float3(bits.x, bits.y, bits.z);
-                Place tap = unpacked(places[taps.begin[row] + across]);
-                if (taps.outside >> row & 1u) tap.depth = __uint_as_float(0x7fffffffu);
+                float4 color = *taps.at(colors + across, row), normal = *taps.at(normals + across, row);
+                if (taps.is_outside(row)) color.w = nowhere;
 #pragma unroll
                 for (int k = 0; k < column; ++k) {
                     int j = row - 2 - k;
                     if (j < -2 || j > 2) continue;
-                    const Filtered& here = out[k];
-                    float away = tap.depth - here.place.depth;
-                    float unlike = distance2(color, here.color) * per_color;
-                    unlike = fmaf(distance2(tap.normal, here.place.normal), per_normal, unlike);
-                    unlike = fmaf(away * away * here.per_depth, per_texels2[abs(j)], unlike);
-                    // The texel itself is there already.
-                    float like = i == 0 && j == 0 ? 0.0f : spline + log_spline(abs(j)) / scale;
-                    float weight = approximate_exp2(fmaf(saturate(like - unlike), scale, -scale));
-                    out[k].sum.x = fmaf(color.x, weight, out[k].sum.x);
-                    out[k].sum.y = fmaf(color.y, weight, out[k].sum.y);
-                    out[k].sum.z = fmaf(color.z, weight, out[k].sum.z);
-                    out[k].total += weight;
+                    Filtered& here = out[k];
+                    float unlike = normal.w + here.begin[abs(j)];
+                    unlike = fmaf(normal.x, here.normal.x, unlike);
+                    unlike = fmaf(normal.y, here.normal.y, unlike);
+                    unlike = fmaf(normal.z, here.normal.z, unlike);
+                    float red = color.x - here.color.x, green = color.y - here.color.y, blue = color.z - here.color.z;
+                    unlike = fmaf(red, red, unlike);
+                    unlike = fmaf(green, green, unlike);
+                    unlike = fmaf(blue, blue, unlike);
+                    float away = color.w - here.depth;
+                    unlike = fmaf(away * away, here.per_depth[abs(j)], unlike);
+                    float weight = approximate_exp2(-unlike);
+                    here.sum.x = fmaf(color.x, weight, here.sum.x);
+                    here.sum.y = fmaf(color.y, weight, here.sum.y);
+                    here.sum.z = fmaf(color.z, weight, here.sum.z);
+                    here.total += weight;
                 }
             }
         }
@@ -211,11 +240,20 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
 #pragma unroll
     for (int k = 0; k < column; ++k) {
         float share = approximate_reciprocal(out[k].total);
-        out[k].sum = make_float3(out[k].sum.x * share, out[k].sum.y * share, out[k].sum.z * share);
+        if (!(fabsf(out[k].depth) < farthest)) continue;
+        out[k].color = make_float3(out[k].sum.x * share, out[k].sum.y * share, out[k].sum.z * share);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2)
+HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const AtrousParameters& parameters, int x,
+                            int top, const Buffer& normals) {
+    if (all_inside(pass, top))
+        filter<true>(out, pass, parameters, x, top, normals);
+    else
+        filter<false>(out, pass, parameters, x, top, normals);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
     atrous_filter(const __grid_constant__ Pass pass, const __grid_constant__ AtrousParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
@@ -229,23 +267,28 @@ extern "C" __global__ void __launch_bounds__(192, 2)
         for (int k = 0; k < column; ++k) {
             int y = top + (k << pass.index);
             if (y >= height) break;
+            // For the next level, whose sigma is half of this one's.
             destination[size_t(y) * pass.source.extent.x + x] =
-                make_float4(out[k].sum.x, out[k].sum.y, out[k].sum.z, 0.0f);
+                make_float4(2.0f * out[k].color.x, 2.0f * out[k].color.y, 2.0f * out[k].color.z, out[k].depth);
         }
     }
 }
 
 // The last level.
-extern "C" __global__ void __launch_bounds__(192, 2)
+extern "C" __global__ void __launch_bounds__(256, 2)
     atrous_finish(const __grid_constant__ Pass pass, const __grid_constant__ AtrousParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
+    float scale = root_of_ln_2 * parameters.sigma_color / float(1 << pass.index);
     for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
         filter(out, pass, parameters, x, top, pass.buffers[1]);
 #pragma unroll
-        for (int k = 0; k < column; ++k) show(pass, make_int2(x, top + (k << pass.index)), out[k].sum);
+        for (int k = 0; k < column; ++k) {
+            float3 color = out[k].color;
+            show(pass, make_int2(x, top + (k << pass.index)), make_float3(color.x * scale, color.y * scale, color.z * scale));
+        }
     }
 }

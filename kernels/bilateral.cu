@@ -40,16 +40,14 @@ logarithmic = true
 type = "f32"
 
 # 81 taps of 3 differences, 3 squares added, 3 products and the weight added; of each an exponential.
-[arithmetic]
-operations = 810
-special = 81
-
 [[passes]]
 entry = "bilateral"
 source = "input"
 destination = "output"
 block = [32, 8]
 texels = [1, 4]
+operations = 810
+special = 81
 ---*/
 #include "handover.cuh"
 

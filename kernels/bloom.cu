@@ -63,7 +63,7 @@ entry = "bloom_bright"
 source = "input"
 destination = "half"
 divisor = 2
-texels = [1, 4]
+texels = [1, 6]
 block = [32, 4]
 
 [[passes]]
@@ -72,7 +72,7 @@ source = "half"
 destination = "quarter"
 divisor = 4
 texels = [1, 2]
-block = [32, 4]
+block = [32, 2]
 
 [[passes]]
 entry = "bloom_down"
@@ -80,7 +80,7 @@ source = "quarter"
 destination = "eighth"
 divisor = 8
 texels = [1, 2]
-block = [32, 4]
+block = [32, 2]
 
 [[passes]]
 entry = "bloom_down"
@@ -88,7 +88,7 @@ source = "eighth"
 destination = "sixteenth"
 divisor = 16
 texels = [1, 2]
-block = [32, 4]
+block = [32, 2]
 
 [[passes]]
 entry = "bloom_down"
@@ -96,7 +96,7 @@ source = "sixteenth"
 destination = "thirty_second"
 divisor = 32
 texels = [1, 2]
-block = [32, 4]
+block = [32, 2]
 
 [[passes]]
 entry = "bloom_up"
@@ -139,7 +139,7 @@ entry = "bloom_composite"
 source = "half_lit"
 second = "input"
 destination = "output"
-texels = [4, 4]
+texels = [4, 8]
 block = [32, 4]
 ---*/
 #include "handover.cuh"
@@ -158,14 +158,54 @@ struct Pair {
 };
 
 HANDOVER_INLINE float3 operator+(float3 a, float3 b) { return make_float3(a.x + b.x, a.y + b.y, a.z + b.z); }
+HANDOVER_INLINE float3 operator*(float3 a, float s) { return make_float3(a.x * s, a.y * s, a.z * s); }
 
 // sum + value * weight, rounded once.
 HANDOVER_INLINE float3 accumulate(float3 sum, float3 value, float weight) {
     return make_float3(fmaf(value.x, weight, sum.x), fmaf(value.y, weight, sum.y), fmaf(value.z, weight, sum.z));
 }
 
-HANDOVER_INLINE unsigned short lower(unsigned word) { return (unsigned short)word; }
-HANDOVER_INLINE unsigned short upper(unsigned word) { return (unsigned short)(word >> 16); }
+// The value of the lane before, and of the lane behind. All lanes of a warp call them together.
+HANDOVER_INLINE float3 of_left(float3 value) {
+    return make_float3(__shfl_up_sync(~0u, value.x, 1), __shfl_up_sync(~0u, value.y, 1),
+                       __shfl_up_sync(~0u, value.z, 1));
+}
+
+HANDOVER_INLINE float3 of_right(float3 value) {
+    return make_float3(__shfl_down_sync(~0u, value.x, 1), __shfl_down_sync(~0u, value.y, 1),
+                       __shfl_down_sync(~0u, value.z, 1));
+}
+
+// A warp reads 32 pairs of a row of its source, each once, and hands its lanes what their neighbours made of theirs. So its first
+// and its last lane make nothing of their own.
+constexpr int made_lanes = 30;
+
+// What a block makes: the first lane's pair of the source, and the first row. Each warp has so many rows, the first warp the first.
+struct Tile {
+    int pair, top;
+};
+
+// All tiles of a destination that has so many pairs and rows. A grid with fewer blocks than tiles goes round.
+struct Tiles {
+    int across, down, height;
+
+    HANDOVER_INLINE Tiles(int pairs, int rows, int rows_each) {
+        height = rows_each * int(blockDim.y);
+        across = (pairs + made_lanes - 1) / made_lanes;
+        down = (rows + height - 1) / height;
+    }
+
+    static HANDOVER_INLINE int first() { return int(blockIdx.y * gridDim.x + blockIdx.x); }
+    static HANDOVER_INLINE int step() { return int(gridDim.x * gridDim.y); }
+
+    HANDOVER_INLINE Tile operator[](int index) const {
+        return {index % across * made_lanes - 1, index / across * height};
+    }
+};
+
+HANDOVER_INLINE int lane() { return int(threadIdx.x % 32); }
+
+HANDOVER_INLINE bool is_middle() { return lane() > 0 && lane() <= made_lanes; }
 
 // Whether all texels are inside from pair `first` to pair `last`, in rows `top` to `bottom`.
 HANDOVER_INLINE bool all_inside(const Image& image, int first, int last, int top, int bottom) {
@@ -178,74 +218,85 @@ HANDOVER_INLINE uint4 load_pair_bits(const Image& image, int pair, int y) {
     if (inside) return surf2Dread<uint4>(image.surface, pair * 16, y);
     int last = int(image.extent.x) - 1;
     y = min(max(y, 0), int(image.extent.y) - 1);
-    if (pair >= 0 && 2 * pair < last) return surf2Dread<uint4>(image.surface, pair * 16, y);
     uint2 even = surf2Dread<uint2>(image.surface, min(max(2 * pair, 0), last) * int(texel_size), y);
     uint2 odd = surf2Dread<uint2>(image.surface, min(max(2 * pair + 1, 0), last) * int(texel_size), y);
     return make_uint4(even.x, even.y, odd.x, odd.y);
 }
 
-HANDOVER_INLINE Pair to_pair(uint4 bits) {
-    return {make_float3(half_to_float(lower(bits.x)), half_to_float(upper(bits.x)), half_to_float(lower(bits.y))),
-            make_float3(half_to_float(lower(bits.z)), half_to_float(upper(bits.z)), half_to_float(lower(bits.w)))};
+HANDOVER_INLINE float3 to_color(unsigned red_green, unsigned blue_alpha) {
+    float2 xy = to_float(red_green);
+    return make_float3(xy.x, xy.y, half_to_float(halves_of(blue_alpha).x));
 }
+
+HANDOVER_INLINE Pair to_pair(uint4 bits) { return {to_color(bits.x, bits.y), to_color(bits.z, bits.w)}; }
 
 HANDOVER_INLINE float3 share_of_limit(float3 color, float per_limit) {
     return make_float3(saturate(color.x * per_limit), saturate(color.y * per_limit), saturate(color.z * per_limit));
 }
 
 // A pair of the picture as shares of the limit, or of what bloom itself stored as it is, where there is no limit.
-template <bool inside>
-HANDOVER_INLINE Pair load_pair(const Image& image, int pair, int y, float per_limit) {
-    Pair colors = to_pair(load_pair_bits<inside>(image, pair, y));
+HANDOVER_INLINE Pair shares(uint4 bits, float per_limit) {
+    Pair colors = to_pair(bits);
     if (per_limit == 0.0f) return colors;
     return {share_of_limit(colors.even, per_limit), share_of_limit(colors.odd, per_limit)};
-}
-
-// The sums of one row: of the two tents that make the taps along an axis, 1 1 1 1 over the inner texels and 1 1 2 2 1 1
-// over all.
-struct RowSums {
-    float3 inner, outer;
-};
-
-template <bool inside>
-HANDOVER_INLINE RowSums row_sums(const Image& source, int x, int y, float per_limit) {
-    Pair left = load_pair<inside>(source, x - 1, y, per_limit), here = load_pair<inside>(source, x, y, per_limit),
-         right = load_pair<inside>(source, x + 1, y, per_limit);
-    float3 middle = here.even + here.odd;
-    float3 ends = (left.even + left.odd) + (right.even + right.odd);
-    return {left.odd + middle + right.even, accumulate(ends, middle, 2.0f)};
 }
 
 // The 13 bilinear taps of the paper, each of which falls on the corner of four texels, taken together: five overlapping
 // 4x4 boxes, the centre with weight 1/2, the corners with 1/8 each. These are two separable sums: 4x4 texels with 1/32
 // and 6x6 with 1 1 2 2 1 1 along each axis over 128. Texel (2x, 2y) of the source is the upper left of the
-// destination's four, whatever the extents, so that odd sizes need no fractions. A thread makes `rows` texels of a
-// column, whose sums share rows.
-template <bool inside, int rows>
-HANDOVER_INLINE void down_from(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
+// destination's four, whatever the extents, so that odd sizes need no fractions. A lane adds up its pair's columns; what
+// its neighbours need of them is one sum each. Gives `make` the destination's rows from `top` on, in 128ths.
+template <bool inside, int rows, typename Make>
+HANDOVER_INLINE void down_from(const Image& source, int pair, int top, float per_limit, const Make& make) {
+    // So many pairs of rows are on their way while others are added up.
+    constexpr int ahead = 2;
+    uint4 bits[rows + 2][2];
 #pragma unroll
-    for (int row = 0; row < rows; ++row) out[row] = make_float3(0.0f, 0.0f, 0.0f);
+    for (int k = 0; k < ahead; ++k) {
+        bits[k][0] = load_pair_bits<inside>(source, pair, 2 * (top - 1 + k));
+        bits[k][1] = load_pair_bits<inside>(source, pair, 2 * (top - 1 + k) + 1);
+    }
+    // What the rows so far give a texel whose neighbours are before their columns, `for_right`, and behind.
+    float3 for_right, for_left, next_for_right, next_for_left;
 #pragma unroll
-    for (int pair = 0; pair < rows + 2; ++pair) {
-        int y = 2 * (at.y - 1 + pair);
-        RowSums even = row_sums<inside>(source, at.x, y, per_limit);
-        RowSums odd = row_sums<inside>(source, at.x, y + 1, per_limit);
-        float3 outer = even.outer + odd.outer;
-        if (pair >= 2) out[pair - 2] = accumulate(out[pair - 2] + outer, even.inner, 4.0f);
-        if (pair >= 1 && pair <= rows) {
-            float3 sum = accumulate(out[pair - 1], outer, 2.0f);
-            out[pair - 1] = accumulate(sum, even.inner + odd.inner, 4.0f);
+    for (int k = 0; k < rows + 2; ++k) {
+        if (k + ahead < rows + 2) {
+            bits[k + ahead][0] = load_pair_bits<inside>(source, pair, 2 * (top - 1 + k + ahead));
+            bits[k + ahead][1] = load_pair_bits<inside>(source, pair, 2 * (top - 1 + k + ahead) + 1);
         }
-        if (pair < rows) out[pair] = accumulate(outer, odd.inner, 4.0f);
+        Pair upper = shares(bits[k][0], per_limit), lower = shares(bits[k][1], per_limit);
+        float3 even = upper.even + lower.even, odd = upper.odd + lower.odd, outer = even + odd;
+        if (k >= 2) {
+            float3 right = accumulate(for_right + outer, upper.odd, 4.0f);
+            float3 left = accumulate(for_left + outer, upper.even, 4.0f);
+            make(k - 2, of_left(right) + (right + left) + of_right(left));
+        }
+        if (k >= 1 && k <= rows) {
+            for_right = accumulate(accumulate(next_for_right, outer, 2.0f), odd, 4.0f);
+            for_left = accumulate(accumulate(next_for_left, outer, 2.0f), even, 4.0f);
+        }
+        if (k < rows) {
+            next_for_right = accumulate(outer, lower.odd, 4.0f);
+            next_for_left = accumulate(outer, lower.even, 4.0f);
+        }
     }
 }
 
-template <int rows>
-HANDOVER_INLINE void down(float3 (&out)[rows], const Image& source, int2 at, float per_limit) {
-    if (all_inside(source, at.x - 1, at.x + 1, 2 * at.y - 2, 2 * at.y + 2 * rows + 1))
-        down_from<true>(out, source, at, per_limit);
-    else
-        down_from<false>(out, source, at, per_limit);
+// Gives `make` all that a warp makes: where, and the sum.
+template <int rows, typename Make>
+HANDOVER_INLINE void down(const Pass& pass, float per_limit, const Make& make) {
+    const Image &source = pass.source, &destination = pass.destination;
+    Tiles tiles(int(destination.extent.x), int(destination.extent.y), rows);
+    for (int index = tiles.first(); index < tiles.across * tiles.down; index += tiles.step()) {
+        Tile tile = tiles[index];
+        int pair = tile.pair + lane(), top = tile.top + int(threadIdx.y) * rows;
+        auto make_at = [&](int row, float3 sum) { make(make_int2(pair, top + row), sum); };
+        // The same for the whole block.
+        if (all_inside(source, tile.pair, tile.pair + 31, 2 * tile.top - 2, 2 * (tile.top + tiles.height) + 1))
+            down_from<true, rows>(source, pair, top, per_limit, make_at);
+        else
+            down_from<false, rows>(source, pair, top, per_limit, make_at);
+    }
 }
 
 // How much of a colour is above the threshold, in [0, 1]: nothing below threshold - knee, quadratic up to
@@ -260,141 +311,163 @@ HANDOVER_INLINE float bright_share(float3 color, const BloomParameters& paramete
 }
 
 // Stores what is light already.
-HANDOVER_INLINE void put(const Pass& pass, int2 at, float3 color, float weight) {
-    if (!covers(pass.destination, at)) return;
-    store_bits(pass.destination, at, to_half(make_float4(color.x * weight, color.y * weight, color.z * weight, 0.0f)));
+HANDOVER_INLINE void put(const Image& image, int2 at, float3 color) {
+    if (!is_middle() || !covers(image, at)) return;
+    uint2 words = make_uint2(to_halves(color.x, color.y), to_halves(color.z, 0.0f));
+    surf2Dwrite(words, image.surface, at.x * int(texel_size), at.y);
 }
 
-constexpr int bright_rows = 4, down_rows = 2;
+constexpr int bright_rows = 6, down_rows = 2;
 
-extern "C" __global__ void bloom_bright(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 7) bloom_bright(const __grid_constant__ Pass pass,
                                         const __grid_constant__ BloomParameters parameters) {
-    int2 at = thread_texel();
-    at.y *= bright_rows;
-    float3 colors[bright_rows];
-    down(colors, pass.source, at, 1.0f / parameters.limit);
     float weight = parameters.limit * (1.0f / 128.0f);
-#pragma unroll
-    for (int row = 0; row < bright_rows; ++row) {
-        float3 color = colors[row];
-        color = make_float3(color.x * weight, color.y * weight, color.z * weight);
-        put(pass, make_int2(at.x, at.y + row), color, bright_share(color, parameters));
-    }
+    down<bright_rows>(pass, 1.0f / parameters.limit, [&](int2 at, float3 sum) {
+        float3 color = sum * weight;
+        put(pass.destination, at, color * bright_share(color, parameters));
+    });
 }
 
 extern "C" __global__ void bloom_down(const __grid_constant__ Pass pass,
                                       const __grid_constant__ BloomParameters parameters) {
-    int2 at = thread_texel();
-    at.y *= down_rows;
-    float3 colors[down_rows];
-    down(colors, pass.source, at, 0.0f);
-#pragma unroll
-    for (int row = 0; row < down_rows; ++row) put(pass, make_int2(at.x, at.y + row), colors[row], 1.0f / 128.0f);
+    down<down_rows>(pass, 0.0f, [&](int2 at, float3 sum) { put(pass.destination, at, sum * (1.0f / 128.0f)); });
 }
 
-// The 3x3 tent over the bilinearly enlarged source: along each axis four texels with weights 1, 5, 7, 3 sixteenths, or
-// mirrored for odd positions. This is the weight, in sixteenths, of source texel `tap` for place `place`, both from the
-// first that four places beside each other read.
-HANDOVER_INLINE float tent(int place, int tap) {
-    const float even[4] = {1.0f, 5.0f, 7.0f, 3.0f};
-    int odd = place & 1, k = tap - place / 2 - odd;
-    return k < 0 || k > 3 ? 0.0f : even[odd ? 3 - k : k];
+// The 3x3 tent over the bilinearly enlarged source: along each axis four texels with weights 1, 5, 7, 3 sixteenths, from the one
+// two before its own on, or for an odd position 3, 7, 5, 1, from the one before its own on. So the same four make an odd one
+// and the even one behind it.
+HANDOVER_INLINE float3 even_tent(float3 a, float3 b, float3 c, float3 d) {
+    return accumulate(accumulate(accumulate(a, b, 5.0f), c, 7.0f), d, 3.0f);
 }
 
-// Makes 4x4 texels of the enlarged source, from column and row 4 `at`; in 256ths. And reads the texels where they go,
-// which are on their way meanwhile.
+HANDOVER_INLINE float3 odd_tent(float3 a, float3 b, float3 c, float3 d) {
+    return accumulate(accumulate(accumulate(d, c, 5.0f), b, 7.0f), a, 3.0f);
+}
+
+// Four texels of a row that stand side by side, from a multiple of four on.
+struct Four {
+    float3 of[4];
+};
+
+// What a lane's pair becomes along a row, in 16ths.
+HANDOVER_INLINE Four enlarged(uint4 bits) {
+    Pair here = to_pair(bits);
+    Pair left = {of_left(here.even), of_left(here.odd)}, right = {of_right(here.even), of_right(here.odd)};
+    return {even_tent(left.even, left.odd, here.even, here.odd), odd_tent(left.odd, here.even, here.odd, right.even),
+            even_tent(left.odd, here.even, here.odd, right.even),
+            odd_tent(here.even, here.odd, right.even, right.odd)};
+}
+
+// Two pairs of a row.
+struct Bits {
+    uint4 of[2];
+};
+
 template <bool inside>
-HANDOVER_INLINE void up_from(float3 (&out)[4][4], uint4 (&places)[4][2], const Image& source, const Image& into,
-                             int2 at) {
+HANDOVER_INLINE Bits load_four(const Image& image, int pair, int y) {
+    return {load_pair_bits<inside>(image, 2 * pair, y), load_pair_bits<inside>(image, 2 * pair + 1, y)};
+}
+
+// Stores those of four texels that are inside.
+HANDOVER_INLINE void store_four(const Image& image, int2 at, const Bits& bits) {
+    if (!is_middle() || at.y < 0 || !covers(image, at)) return;
+    store_two(image, at, bits.of[0]);
+    at.x += 2;
+    if (covers(image, at)) store_two(image, at, bits.of[1]);
+}
+
+// Rows of the enlarged source, `rows` of the source, from `top` on. `make` is given four texels in 256ths and what `into` holds in
+// their place, and gives what is stored there.
+template <bool inside, int rows, typename Make>
+HANDOVER_INLINE void up_from(const Pass& pass, int pair, int top, const Make& make) {
+    const Image &source = pass.source, &into = pass.second;
+    uint4 bits[rows + 4];
+    Bits there[2 * rows];
 #pragma unroll
-    for (int y = 0; y < 4; ++y) {
+    for (int k = 0; k < 5; ++k) bits[k] = load_pair_bits<inside>(source, pair, top - 2 + k);
+    there[0] = load_four<inside>(into, pair, 2 * top);
+    Four row[rows + 4];
 #pragma unroll
-        for (int x = 0; x < 2; ++x) places[y][x] = load_pair_bits<inside>(into, 2 * at.x + x, 4 * at.y + y);
-    }
+    for (int k = 0; k < 3; ++k) row[k] = enlarged(bits[k]);
 #pragma unroll
-    for (int tap = 0; tap < 6; ++tap) {
-        float3 texels[6];
+    for (int k = 0; k <= rows; ++k) {
+        // What the next step needs is on its way meanwhile.
+        if (k + 5 < rows + 4) bits[k + 5] = load_pair_bits<inside>(source, pair, top - 2 + k + 5);
+        row[k + 3] = enlarged(bits[k + 3]);
+        const Four &a = row[k], &b = row[k + 1], &c = row[k + 2], &d = row[k + 3];
+        int2 at = make_int2(4 * pair, 2 * (top + k));
+        if (k > 0) {
+            Four odd;
 #pragma unroll
-        for (int pair = 0; pair < 3; ++pair) {
-            Pair colors = load_pair<inside>(source, at.x - 1 + pair, 2 * at.y - 2 + tap, 0.0f);
-            texels[2 * pair] = colors.even;
-            texels[2 * pair + 1] = colors.odd;
+            for (int x = 0; x < 4; ++x) odd.of[x] = odd_tent(a.of[x], b.of[x], c.of[x], d.of[x]);
+            store_four(pass.destination, make_int2(at.x, at.y - 1), make(odd, there[2 * k - 1]));
         }
+        if (2 * k + 1 < 2 * rows) there[2 * k + 1] = load_four<inside>(into, pair, 2 * (top + k) + 1);
+        if (k < rows) {
+            Four even;
 #pragma unroll
-        for (int x = 0; x < 4; ++x) {
-            float3 sum = make_float3(0.0f, 0.0f, 0.0f);
-#pragma unroll
-            for (int i = 0; i < 6; ++i) {
-                if (tent(x, i) > 0.0f) sum = accumulate(sum, texels[i], tent(x, i));
-            }
-#pragma unroll
-            for (int y = 0; y < 4; ++y) {
-                if (tap == 0) out[y][x] = make_float3(0.0f, 0.0f, 0.0f);
-                if (tent(y, tap) > 0.0f) out[y][x] = accumulate(out[y][x], sum, tent(y, tap));
-            }
+            for (int x = 0; x < 4; ++x) even.of[x] = even_tent(a.of[x], b.of[x], c.of[x], d.of[x]);
+            store_four(pass.destination, at, make(even, there[2 * k]));
         }
+        if (2 * k + 2 < 2 * rows) there[2 * k + 2] = load_four<inside>(into, pair, 2 * (top + k) + 2);
     }
 }
 
-HANDOVER_INLINE void up(float3 (&out)[4][4], uint4 (&places)[4][2], const Image& source, const Image& into, int2 at) {
-    if (all_inside(source, at.x - 1, at.x + 1, 2 * at.y - 2, 2 * at.y + 3) &&
-        all_inside(into, 2 * at.x, 2 * at.x + 1, 4 * at.y, 4 * at.y + 3))
-        up_from<true>(out, places, source, into, at);
-    else
-        up_from<false>(out, places, source, into, at);
+template <int rows, typename Make>
+HANDOVER_INLINE void up(const Pass& pass, const Make& make) {
+    const Image &source = pass.source, &into = pass.second;
+    // Of an odd extent the last pair has one texel, of which two are made, or one.
+    Tiles tiles((int(pass.destination.extent.x) + 3) / 4, (int(pass.destination.extent.y) + 1) / 2, rows);
+    for (int index = tiles.first(); index < tiles.across * tiles.down; index += tiles.step()) {
+        Tile tile = tiles[index];
+        int pair = tile.pair + lane(), top = tile.top + int(threadIdx.y) * rows, bottom = tile.top + tiles.height;
+        // The same for the whole block.
+        if (all_inside(source, tile.pair, tile.pair + 31, tile.top - 2, bottom + 1) &&
+            all_inside(into, 2 * tile.pair, 2 * tile.pair + 63, 2 * tile.top, 2 * bottom - 1))
+            up_from<true, rows>(pass, pair, top, make);
+        else
+            up_from<false, rows>(pass, pair, top, make);
+    }
 }
+
+constexpr int up_rows = 2, composite_rows = 4;
 
 extern "C" __global__ void bloom_up(const __grid_constant__ Pass pass,
                                     const __grid_constant__ BloomParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, make_int2(4 * at.x, 4 * at.y))) return;
-    float3 wide[4][4];
-    uint4 bits[4][2];
-    up(wide, bits, pass.source, pass.second, at);
     float narrow_weight = 1.0f - parameters.scatter, wide_weight = parameters.scatter * (1.0f / 256.0f);
-#pragma unroll
-    for (int y = 0; y < 4; ++y) {
+    up<up_rows>(pass, [&](const Four& wide, const Bits& there) {
+        Bits made;
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
-            int2 place = make_int2(4 * at.x + 2 * x, 4 * at.y + y);
-            Pair narrow = to_pair(bits[y][x]);
-            float3 none = make_float3(0.0f, 0.0f, 0.0f);
-            float3 even = accumulate(accumulate(none, narrow.even, narrow_weight), wide[y][2 * x], wide_weight);
-            float3 odd = accumulate(accumulate(none, narrow.odd, narrow_weight), wide[y][2 * x + 1], wide_weight);
-            if (covers(pass.destination, place))
-                store_two(pass.destination, place,
-                          make_uint4(to_halves(even.x, even.y), to_halves(even.z, 0.0f), to_halves(odd.x, odd.y),
-                                     to_halves(odd.z, 0.0f)));
+            Pair narrow = to_pair(there.of[x]);
+            float3 even = accumulate(narrow.even * narrow_weight, wide.of[2 * x], wide_weight);
+            float3 odd = accumulate(narrow.odd * narrow_weight, wide.of[2 * x + 1], wide_weight);
+            made.of[x] = make_uint4(to_halves(even.x, even.y), to_halves(even.z, 0.0f), to_halves(odd.x, odd.y),
+                                    to_halves(odd.z, 0.0f));
         }
-    }
+        return made;
+    });
 }
 
 // A colour with light added, and its alpha.
 HANDOVER_INLINE uint2 lit(unsigned red_green, unsigned blue_alpha, float3 added, float weight) {
-    float red = fminf(fmaf(added.x, weight, half_to_float(lower(red_green))), half_limit);
-    float green = fminf(fmaf(added.y, weight, half_to_float(upper(red_green))), half_limit);
-    float blue = fminf(fmaf(added.z, weight, half_to_float(lower(blue_alpha))), half_limit);
+    float3 color = accumulate(to_color(red_green, blue_alpha), added, weight);
+    float red = fminf(color.x, half_limit), green = fminf(color.y, half_limit), blue = fminf(color.z, half_limit);
     return make_uint2(to_halves(red, green), with_low(blue_alpha, blue));
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) bloom_composite(const __grid_constant__ Pass pass,
                                            const __grid_constant__ BloomParameters parameters) {
-    int2 at = thread_texel();
-    if (!covers(pass.destination, make_int2(4 * at.x, 4 * at.y))) return;
-    float3 wide[4][4];
-    uint4 colors[4][2];
-    up(wide, colors, pass.source, pass.second, at);
     float weight = parameters.intensity * (1.0f / 256.0f);
-#pragma unroll
-    for (int y = 0; y < 4; ++y) {
+    up<composite_rows>(pass, [&](const Four& wide, const Bits& there) {
+        Bits made;
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
-            int2 place = make_int2(4 * at.x + 2 * x, 4 * at.y + y);
-            uint4 color = light_of(colors[y][x]);
-            uint2 even = lit(color.x, color.y, wide[y][2 * x], weight);
-            uint2 odd = lit(color.z, color.w, wide[y][2 * x + 1], weight);
-            if (covers(pass.destination, place))
-                store_two(pass.destination, place, make_uint4(even.x, even.y, odd.x, odd.y));
+            uint4 color = light_of(there.of[x]);
+            uint2 even = lit(color.x, color.y, wide.of[2 * x], weight);
+            uint2 odd = lit(color.z, color.w, wide.of[2 * x + 1], weight);
+            made.of[x] = make_uint4(even.x, even.y, odd.x, odd.y);
         }
-    }
+        return made;
+    });
 }

@@ -41,9 +41,9 @@ HANDOVER_INLINE float one_and_share(int2 at) {
     return __uint_as_float(0x3f800000u | high | low);
 }
 
-HANDOVER_INLINE Light dithered_color(float4 color, int2 at, const Pass& pass,
-                                      const DitherBayerParameters& parameters) {
-    return dithered(color, one_and_share(at) - (1.0f - 0.5f / 64.0f), parameters.levels);
+HANDOVER_INLINE Doubtful dithered_color(float4 color, int2 at, const Pass& pass,
+                                      const DitherBayerParameters& parameters, bool exactly) {
+    return dithered(color, one_and_share(at) - (1.0f - 0.5f / 64.0f), parameters.levels, exactly);
 }
 
 HANDOVER_POINTWISE(dither_bayer, dithered_color, DitherBayerParameters)

@@ -264,9 +264,9 @@ struct Threshold {
     }
 };
 
-HANDOVER_INLINE Light dithered_color(float4 color, Threshold threshold, int2 at, const Pass& pass,
-                                      const DitherBlueNoiseParameters& parameters) {
-    return dithered(color, threshold.value, parameters.levels);
+HANDOVER_INLINE Doubtful dithered_color(float4 color, Threshold threshold, int2 at, const Pass& pass,
+                                      const DitherBlueNoiseParameters& parameters, bool exactly) {
+    return dithered(color, threshold.value, parameters.levels, exactly);
 }
 
 HANDOVER_POINTWISE(dither_blue_noise, dithered_color, DitherBlueNoiseParameters)

@@ -15,16 +15,14 @@ why = "twelve products with weights of both signs, so what is left beside bright
 
 # 12 taps of 14 with 2 for where each stands, 0.45 crosses of 22 (one for each of the scene's texels at two thirds), 30 for
 # the shape and 24 for the limits; 2 reciprocals a cross, 4 of the shape and the sum.
-[arithmetic]
-operations = 256
-special = 5
-
 [[passes]]
 entry = "easu"
 source = "input"
 destination = "output"
 block = [32, 8]
 texels = [1, 2]
+operations = 256
+special = 5
 ---*/
 #include "handover.cuh"
 

@@ -88,7 +88,7 @@ planes = 3
 divisor = 2
 
 [[buffers]]
-name = "glare"
+name = "scattered"
 grid = "real"
 planes = 3
 divisor = 2
@@ -100,16 +100,24 @@ planes = 3
 divisor = 2
 
 [[passes]]
-entry = "fft_bloom_bright"
+entry = "fft_bloom_glare"
 source = "input"
-buffers = ["light"]
+buffers = ["scattered", "light"]
+once = true
 block = [32, 8]
 
 [[passes]]
-entry = "fft_bloom_glare"
+entry = "fft_bloom_glare_forth"
+transform = "r2c"
+buffers = ["scattered", "glare_spectrum"]
+once = true
+
+[[passes]]
+entry = "fft_bloom_bright"
 source = "input"
-buffers = ["glare"]
-block = [32, 8]
+buffers = ["light"]
+texels = [2, 8]
+block = [32, 4]
 
 [[passes]]
 entry = "fft_bloom_light_forth"
@@ -117,27 +125,24 @@ transform = "r2c"
 buffers = ["light", "light_spectrum"]
 
 [[passes]]
-entry = "fft_bloom_glare_forth"
-transform = "r2c"
-buffers = ["glare", "glare_spectrum"]
-
-[[passes]]
 entry = "fft_bloom_multiply"
 source = "input"
 buffers = ["light_spectrum", "glare_spectrum"]
+texels = [2, 2]
 block = [32, 8]
 
 [[passes]]
 entry = "fft_bloom_light_back"
 transform = "c2r"
-buffers = ["light_spectrum", "light"]
+buffers = ["light_spectrum", "scattered"]
 
 [[passes]]
 entry = "fft_bloom_composite"
 source = "input"
 destination = "output"
-buffers = ["light"]
-block = [32, 8]
+buffers = ["scattered"]
+texels = [2, 8]
+block = [32, 4]
 ---*/
 #include "handover.cuh"
 
@@ -159,40 +164,66 @@ constexpr float corona_weight = 0.478f, ring_weight = 0.207f, halo_weight = 0.03
 // Of ((1 + cos) / 2)^16 over the circle, the mean is 32! / (16! 16! 4^16): this is its inverse.
 constexpr float star_gain = 7.1454107f;
 
-// The grids are the picture halved, rounded up, and padded: see `padded` in src/kernels/grid.rs.
+// The grids are the picture halved, rounded up, and padded.
 HANDOVER_INLINE int halved(unsigned length) { return int((length + 1) / 2); }
 
+// The least of one odd number times a power of two above 1 that is at least as large.
+template <unsigned odd>
+HANDOVER_INLINE unsigned times_power_of_two(unsigned least) {
+    unsigned times = (least + odd - 1) / odd;
+    return odd << max(32 - __clz(int(times - 1)), 1);
+}
+
+// `padded` in src/kernels/grid.rs.
 HANDOVER_INLINE int padded(int length) {
-    int least = max(2 * length - 1, 1), unit = 2;
-    while (8 * unit < least) unit *= 2;
-    return (least + unit - 1) / unit * unit;
+    unsigned least = unsigned(2 * length - 1);
+    unsigned fine = min(min(times_power_of_two<25>(least), times_power_of_two<27>(least)),
+                        min(times_power_of_two<75>(least), times_power_of_two<135>(least)));
+    unsigned coarse = min(min(times_power_of_two<1>(least), times_power_of_two<3>(least)),
+                          min(times_power_of_two<5>(least), times_power_of_two<9>(least)));
+    return int(min(min(fine, coarse), min(times_power_of_two<15>(least), times_power_of_two<45>(least))));
 }
 
-// The share of a colour that is above the threshold, in [0, 1].
-HANDOVER_INLINE float4 above(float4 color, float threshold, float limit) {
-    color = make_float4(fminf(color.x, limit), fminf(color.y, limit), fminf(color.z, limit), 0.0f);
+// What of a colour is above the threshold. Alpha is no light.
+HANDOVER_INLINE float4 above(uint2 words, float threshold, float limit) {
+    float2 xy = to_float(words.x);
+    float4 color = make_float4(fminf(xy.x, limit), fminf(xy.y, limit),
+                               fminf(half_to_float(halves_of(words.y).x), limit), 0.0f);
     float brightest = fmaxf(color.x, fmaxf(color.y, color.z));
-    return color * (brightest > threshold ? (brightest - threshold) / brightest : 0.0f);
+    return color * (brightest > threshold ? quotient(brightest - threshold, brightest) : 0.0f);
 }
 
+// Rows of the picture that a thread makes texels of, of two columns each: half as many rows of the grid.
+constexpr int rows = 8;
+
+// Writes what the grid has of the picture. What is beside it is 0, since `fft_bloom_glare` made it so.
 extern "C" __global__ void fft_bloom_bright(const __grid_constant__ Pass pass,
                                             const __grid_constant__ FftBloomParameters parameters) {
     int2 at = thread_texel();
+    at.y *= rows / 2;
     int across = halved(pass.source.extent.x), down = halved(pass.source.extent.y);
-    int width = padded(across), height = padded(down);
-    if (at.x >= width || at.y >= height) return;
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (at.x < across && at.y < down) {
-        for (int i = 0; i < 4; ++i) {
-            float4 color = load(pass.source, 2 * at.x + (i & 1), 2 * at.y + (i >> 1));
-            sum = sum + above(color, parameters.threshold, parameters.limit) * 0.25f;
-        }
-    }
+    if (at.x >= across || at.y >= down) return;
+    uint4 words[rows];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) words[i] = read_two(pass.source, 2 * at.x, 2 * at.y + i);
+    int width = padded(across);
+    size_t plane = length<float>(pass.buffers[0]) / planes;
     float* light = elements<float>(pass.buffers[0]) + (size_t(at.y) * width + at.x);
-    size_t plane = size_t(width) * height;
-    light[0] = sum.x;
-    light[plane] = sum.y;
-    light[2 * plane] = sum.z;
+#pragma unroll
+    for (int j = 0; j < rows / 2; ++j) {
+        if (at.y + j >= down) break;
+        float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            uint4 two = light_of(words[2 * j + i]);
+            sum = accumulate(sum, above(make_uint2(two.x, two.y), parameters.threshold, parameters.limit), 0.25f);
+            sum = accumulate(sum, above(make_uint2(two.z, two.w), parameters.threshold, parameters.limit), 0.25f);
+        }
+        light[0] = sum.x;
+        light[plane] = sum.y;
+        light[2 * plane] = sum.z;
+        light += width;
+    }
 }
 
 // The offset that a place of a grid stands for, behind whose middle the negative ones are.
@@ -209,14 +240,16 @@ HANDOVER_INLINE float cosine(float x, float y, unsigned points) {
     return re;
 }
 
+// Makes the glare, and the grid of light dark.
 extern "C" __global__ void fft_bloom_glare(const __grid_constant__ Pass pass,
                                            const __grid_constant__ FftBloomParameters parameters) {
     int2 at = thread_texel();
     int across = halved(pass.source.extent.x), down = halved(pass.source.extent.y);
     int width = padded(across), height = padded(down);
     if (at.x >= width || at.y >= height) return;
-    float* glare = elements<float>(pass.buffers[0]) + (size_t(at.y) * width + at.x);
-    size_t plane = size_t(width) * height;
+    size_t plane = size_t(width) * height, place = size_t(at.y) * width + at.x;
+    float* glare = elements<float>(pass.buffers[0]) + place;
+    float* light = elements<float>(pass.buffers[1]) + place;
     int x = offset(at.x, width), y = offset(at.y, height);
     // Further apart no two texels are.
     bool is_met = abs(x) < across && abs(y) < down;
@@ -238,54 +271,109 @@ extern "C" __global__ void fft_bloom_glare(const __grid_constant__ Pass pass,
         float halo = 436.9f * (568.0f / wavelengths[i]) * expf(-(off * off));
         float value = corona_weight * corona + ring_weight * ring + parameters.halo * halo_weight * halo;
         glare[i * plane] = is_met ? value : 0.0f;
+        light[i * plane] = 0.0f;
     }
+}
+
+HANDOVER_INLINE float4 product(float4 a, float4 b, float scale) {
+    b = b * scale;
+    return make_float4(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x, a.z * b.z - a.w * b.w, a.z * b.w + a.w * b.z);
 }
 
 // The product of the spectra is that of the convolution. The glare's first element is its sum, which is made 1; the transforms forth
-// and back multiply by the number of texels.
+// and back multiply by the number of texels. Each access is of two elements that follow one another, in whatever rows: a grid has an
+// even height, so that these are all.
 extern "C" __global__ void fft_bloom_multiply(const __grid_constant__ Pass pass,
                                               const __grid_constant__ FftBloomParameters parameters) {
-    int2 at = thread_texel();
-    int width = padded(halved(pass.source.extent.x)), height = padded(halved(pass.source.extent.y));
-    int columns = width / 2 + 1;
-    if (at.x >= columns || at.y >= height) return;
-    float2* light = elements<float2>(pass.buffers[0]);
-    const float2* glare = elements<const float2>(pass.buffers[1]);
-    size_t plane = size_t(columns) * height, place = size_t(at.y) * columns + at.x;
-    float texels = float(width) * float(height);
+    constexpr unsigned pairs_each = 2;
+    unsigned size = blockDim.x * blockDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned first = block * size * pairs_each + threadIdx.y * blockDim.x + threadIdx.x;
+    unsigned plane = unsigned(length<float4>(pass.buffers[0])) / planes;
+    float4* light = elements<float4>(pass.buffers[0]);
+    const float4* glare = elements<const float4>(pass.buffers[1]);
+    float4 a[pairs_each][planes], b[pairs_each][planes];
+#pragma unroll
+    for (unsigned pair = 0; pair < pairs_each; ++pair) {
+        size_t place = min(first + pair * size, plane - 1);
+#pragma unroll
+        for (int i = 0; i < planes; ++i) {
+            a[pair][i] = light[i * size_t(plane) + place];
+            b[pair][i] = glare[i * size_t(plane) + place];
+        }
+    }
+    float texels = float(padded(halved(pass.source.extent.x))) * float(padded(halved(pass.source.extent.y)));
+#pragma unroll
     for (int i = 0; i < planes; ++i) {
-        float scale = 1.0f / (glare[i * plane].x * texels);
-        float2 a = light[i * plane + place], b = glare[i * plane + place];
-        b = make_float2(b.x * scale, b.y * scale);
-        light[i * plane + place] = make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+        float scale = 1.0f / (glare[i * size_t(plane)].x * texels);
+#pragma unroll
+        for (unsigned pair = 0; pair < pairs_each; ++pair) {
+            unsigned place = first + pair * size;
+            if (place < plane) light[i * size_t(plane) + place] = product(a[pair][i], b[pair][i], scale);
+        }
     }
 }
 
-// Bilinear, a quarter of a texel before or behind a middle.
-HANDOVER_INLINE float light_at(const float* light, int2 at, int across, int down, int width) {
-    int left = (at.x + 1) / 2 - 1, top = (at.y + 1) / 2 - 1;
-    int x[2] = {max(left, 0), min(left + 1, across - 1)}, y[2] = {max(top, 0), min(top + 1, down - 1)};
-    float share_x = at.x & 1 ? 0.25f : 0.75f, share_y = at.y & 1 ? 0.25f : 0.75f;
-    const float* upper = light + size_t(y[0]) * width;
-    const float* lower = light + size_t(y[1]) * width;
-    float above = upper[x[0]] * (1.0f - share_x) + upper[x[1]] * share_x;
-    float below = lower[x[0]] * (1.0f - share_x) + lower[x[1]] * share_x;
-    return above * (1.0f - share_y) + below * share_y;
+// Three elements of a row, around one: those outside are the nearest inside.
+struct Row {
+    float before, here, after;
+};
+
+// The thread's columns of the grid: in the one before, its own, the one after.
+struct Columns {
+    int before, here, after;
+};
+
+HANDOVER_INLINE Row load_row(const float* light, int y, int down, int width, Columns at) {
+    light += size_t(min(max(y, 0), down - 1)) * width;
+    return {light[at.before], light[at.here], light[at.after]};
 }
 
+// Bilinear, a quarter of a texel before or behind a middle.
+HANDOVER_INLINE float between(float near, float far) { return 0.75f * near + 0.25f * far; }
+
+HANDOVER_INLINE unsigned lit(unsigned words, float low, float high, float intensity) {
+    float2 color = to_float(words);
+    return to_halves(light(color.x + intensity * low), light(color.y + intensity * high));
+}
+
+// A thread makes two columns, which lie beside the middle of one texel of the grid.
 extern "C" __global__ void fft_bloom_composite(const __grid_constant__ Pass pass,
                                                const __grid_constant__ FftBloomParameters parameters) {
     int2 at = thread_texel();
+    at = make_int2(2 * at.x, rows * at.y);
     if (!covers(pass.destination, at)) return;
     int across = halved(pass.source.extent.x), down = halved(pass.source.extent.y);
-    int width = padded(across), height = padded(down);
-    const float* light = elements<const float>(pass.buffers[0]);
-    size_t plane = size_t(width) * height;
-    float4 color = load(pass.source, at.x, at.y);
-    float red = light_at(light, at, across, down, width);
-    float green = light_at(light + plane, at, across, down, width);
-    float blue = light_at(light + 2 * plane, at, across, down, width);
-    store(pass.destination, at,
-          make_float4(color.x + parameters.intensity * red, color.y + parameters.intensity * green,
-                      color.z + parameters.intensity * blue, color.w));
+    uint4 words[rows];
+#pragma unroll
+    for (int j = 0; j < rows; ++j) words[j] = read_two(pass.source, at.x, at.y + j);
+    int width = padded(across), column = at.x / 2, row = at.y / 2;
+    size_t plane = length<float>(pass.buffers[0]) / planes;
+    Columns columns = {max(column - 1, 0), column, min(column + 1, across - 1)};
+    // By row of the grid: its two columns of the picture, of red, green and blue.
+    float2 of[rows / 2 + 2][planes];
+#pragma unroll
+    for (int j = 0; j < rows / 2 + 2; ++j) {
+#pragma unroll
+        for (int i = 0; i < planes; ++i) {
+            const float* light = elements<const float>(pass.buffers[0]) + i * plane;
+            Row around = load_row(light, row + j - 1, down, width, columns);
+            of[j][i] = make_float2(between(around.here, around.before), between(around.here, around.after));
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+        int near = j / 2 + 1, far = j % 2 == 0 ? near - 1 : near + 1;
+        float2 added[planes];
+#pragma unroll
+        for (int i = 0; i < planes; ++i)
+            added[i] = make_float2(between(of[near][i].x, of[far][i].x), between(of[near][i].y, of[far][i].y));
+        uint4 color = light_of(words[j]);
+        color.x = lit(color.x, added[0].x, added[1].x, parameters.intensity);
+        color.z = lit(color.z, added[0].y, added[1].y, parameters.intensity);
+        float2 blue = make_float2(to_float(color.y).x, to_float(color.w).x);
+        color.y = with_low(color.y, light(blue.x + parameters.intensity * added[2].x));
+        color.w = with_low(color.w, light(blue.y + parameters.intensity * added[2].y));
+        int2 place = make_int2(at.x, at.y + j);
+        if (covers(pass.destination, place)) store_two(pass.destination, place, color);
+    }
 }

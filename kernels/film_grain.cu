@@ -79,14 +79,14 @@ HANDOVER_INLINE float4 grained(float4 color, int2 at, const Pass& pass, const Fi
         y = __umulhi(2u * y, inverse);
     }
     // Of the frame number the low 32 bits count.
-    unsigned red = pcg(x + pcg(y + pcg(unsigned(pass.frame))));
-    unsigned green = pcg(red), blue = pcg(green);
-    float common = noise(pcg(blue));
+    unsigned hash = pcg(x + pcg(y + pcg(unsigned(pass.frame))));
+    float common = noise(hash);
     // The share of grains that are opaque deviates by this root, here 1 in the middle.
     float level = saturate(luminance(color));
     float amount = 2.0f * parameters.amount * approximate_root(level * (1.0f - level));
     float3 grain = make_float3(common, common, common);
     if (parameters.colour > 0.0f) {
+        unsigned red = pcg(hash), green = pcg(red), blue = pcg(green);
         grain = make_float3(mixed(common, red, parameters.colour), mixed(common, green, parameters.colour),
                             mixed(common, blue, parameters.colour));
     }

@@ -25,20 +25,19 @@ HANDOVER_INLINE float nearest_whole(float value) { return (value + 1.5f * whole_
 // The level below or above, of levels 0 to `highest`, at most 255: the share of thresholds that lead to the one above is
 // how far the value is from the one below.
 struct Level {
-    float light, value, whole;
-
-    HANDOVER_INLINE Level(float color, float threshold, float highest)
-        : light(saturate(color)),
-          value(fmaf(srgb_encoded(light), highest, threshold - 0.5f)),
-          whole(nearest_whole(value)) {}
-
-    // How far from where the value is decided; 1/2 is there.
-    HANDOVER_INLINE float distance() const { return fabsf(value - whole); }
-
-    HANDOVER_INLINE void decide(float threshold, float highest) {
-        if (distance() > 0.49f) whole = decided(light, threshold, highest);
-    }
+    float whole;
+    bool is_sure;
 };
+
+// An approximation decides, but for values so near to where the level changes that it could be wrong. It and the definition
+// are within 3.6e-7 and 3e-7 of the exact encoding, times `highest`; three roundings to floats below 256 add 2.3e-5.
+HANDOVER_INLINE Level level(float color, float threshold, float highest, bool exactly) {
+    float light = saturate(color), value = fmaf(srgb_encoded(light), highest, threshold - 0.5f);
+    float whole = nearest_whole(value);
+    bool is_sure = fabsf(value - whole) <= 0.5f - fmaf(6.6e-7f, highest, 2.3e-5f);
+    if (exactly && !is_sure) whole = decided(light, threshold, highest);
+    return {whole, is_sure};
+}
 
 // `step` is 1 / `highest`; see srgb_decoded.
 HANDOVER_INLINE float light_of_level(float whole, float highest, float step) {
@@ -46,18 +45,11 @@ HANDOVER_INLINE float light_of_level(float whole, float highest, float step) {
     return whole <= 0.04045f * highest ? whole * (step * (1.0f / 12.92f)) : curved;
 }
 
-HANDOVER_INLINE Light dithered(float4 color, float threshold, unsigned count) {
+HANDOVER_INLINE Doubtful dithered(float4 color, float threshold, unsigned count, bool exactly) {
     float highest = float(count - 1u), step = approximate_reciprocal(highest);
-    Level red(color.x, threshold, highest), green(color.y, threshold, highest), blue(color.z, threshold, highest);
-    // An approximation decides, but for values so near to where the level changes that it could be wrong. It and the
-    // definition are within 4.5e-7 and 3e-7 of the exact encoding, times `highest`; two roundings of sums below 256 on
-    // either side add 3.1e-5.
-    float sure = 0.5f - fmaf(8e-7f, highest, 4e-5f);
-    if (red.distance() > sure || green.distance() > sure || blue.distance() > sure) {
-        red.decide(threshold, highest);
-        green.decide(threshold, highest);
-        blue.decide(threshold, highest);
-    }
-    return {light_of_level(red.whole, highest, step), light_of_level(green.whole, highest, step),
-            light_of_level(blue.whole, highest, step), color.w};
+    Level red = level(color.x, threshold, highest, exactly), green = level(color.y, threshold, highest, exactly);
+    Level blue = level(color.z, threshold, highest, exactly);
+    Light light = {light_of_level(red.whole, highest, step), light_of_level(green.whole, highest, step),
+                   light_of_level(blue.whole, highest, step), color.w};
+    return {light, red.is_sure && green.is_sure && blue.is_sure};
 }

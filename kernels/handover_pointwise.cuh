@@ -7,7 +7,8 @@
 // did. `color` is light, as `load` reads it, and what is given back is stored as `store` does. Neighbouring pointwise
 // effects are run as one kernel, which reads and writes the picture once: so of `pass.source` and `pass.destination` only
 // the extents mean anything. A function of ushort4 instead of float4 is given the texel's bits, and gives bits back.
-// After the texel a function may take a companion, see `Depth`, and it may give back `Light`. `at` is inside of the image.
+// After the texel a function may take a companion, see `Depth`, and it may give back `Light`, or `Doubtful`. `at` is inside of the
+// image.
 
 // A thread makes so many pairs of texels along a row, in so many rows, of a block of so many threads. A pair is one access
 // of 16 bytes. The program reads these numbers here: a line each.
@@ -26,10 +27,18 @@ constexpr bool makes_light = false;
 template <>
 constexpr bool makes_light<Light> = true;
 
+// What a function gives back whose fast way cannot be sure of every texel. Its last argument is `bool exactly`: pairs that are in
+// doubt are made once more, exactly, when a thread has made all of them; so the fast way has no branches.
+struct Doubtful {
+    Light light;
+    bool is_sure;
+};
+
 // Two texels of a row as they are stored, and whether they are known to be light.
 template <bool is_light>
 struct TexelPair {
     uint4 words;
+    bool is_sure;
 };
 
 // What a function takes besides of its texel is read for the pair, in one access, before the first texel is written: its
@@ -99,7 +108,7 @@ struct Motion {
 // What a pointwise function takes: `fits` where it is one.
 template <typename Function, typename Parameters>
 struct PointwiseSignature {
-    static constexpr bool fits = false;
+    static constexpr bool fits = false, can_doubt = false;
     using Companion = NoCompanion;
 };
 
@@ -114,7 +123,7 @@ constexpr bool makes<ushort4, ushort4> = true;
 
 template <typename M, typename T, typename Parameters>
 struct PointwiseSignature<M (*)(T, int2, const Pass&, const Parameters&), Parameters> {
-    static constexpr bool fits = makes<M, T>;
+    static constexpr bool fits = makes<M, T>, can_doubt = false;
     using Made = M;
     using Texel = T;
     using Companion = NoCompanion;
@@ -122,9 +131,25 @@ struct PointwiseSignature<M (*)(T, int2, const Pass&, const Parameters&), Parame
 
 template <typename M, typename T, typename C, typename Parameters>
 struct PointwiseSignature<M (*)(T, C, int2, const Pass&, const Parameters&), Parameters> {
-    static constexpr bool fits = makes<M, T>;
+    static constexpr bool fits = makes<M, T>, can_doubt = false;
     using Made = M;
     using Texel = T;
+    using Companion = C;
+};
+
+template <typename Parameters>
+struct PointwiseSignature<Doubtful (*)(float4, int2, const Pass&, const Parameters&, bool), Parameters> {
+    static constexpr bool fits = true, can_doubt = true;
+    using Made = Light;
+    using Texel = float4;
+    using Companion = NoCompanion;
+};
+
+template <typename C, typename Parameters>
+struct PointwiseSignature<Doubtful (*)(float4, C, int2, const Pass&, const Parameters&, bool), Parameters> {
+    static constexpr bool fits = true, can_doubt = true;
+    using Made = Light;
+    using Texel = float4;
     using Companion = C;
 };
 
@@ -140,38 +165,54 @@ struct Pointwise {
 
     static HANDOVER_INLINE Read read(const Pass& pass, int2 at) { return Companion::read(pass, at); }
 
+    // `way` is nothing, or whether the texel is to be made exactly.
+    template <typename Texel, typename... Way>
+    static HANDOVER_INLINE auto made(Texel texel, const Read& read, bool second, int2 at, const Pass& pass,
+                                     const Parameters& parameters, Way... way) {
+        if constexpr (has_companion<Companion>)
+            return function(texel, Companion::of(read, second), at, pass, parameters, way...);
+        else
+            return function(texel, at, pass, parameters, way...);
+    }
+
     template <typename Texel>
     static HANDOVER_INLINE auto called(Texel texel, const Read& read, bool second, int2 at, const Pass& pass,
-                                       const Parameters& parameters) {
-        if constexpr (has_companion<Companion>)
-            return function(texel, Companion::of(read, second), at, pass, parameters);
-        else
-            return function(texel, at, pass, parameters);
+                                       const Parameters& parameters, bool exactly, bool& is_sure) {
+        if constexpr (Signature::can_doubt) {
+            Doubtful result = made(texel, read, second, at, pass, parameters, exactly);
+            is_sure = is_sure && result.is_sure;
+            return result.light;
+        } else {
+            return made(texel, read, second, at, pass, parameters);
+        }
     }
 
     // Rounded to half and then limited is the same as limited and then rounded, and most texels need no limit.
     template <bool is_light>
     static HANDOVER_INLINE auto apply(TexelPair<is_light> pair, const Read& read, int2 at, const Pass& pass,
-                                      const Parameters& parameters) {
+                                      const Parameters& parameters, bool exactly) {
         int2 next = make_int2(min(at.x + 1, int(pass.destination.extent.x) - 1), at.y);
         uint4 words = pair.words;
+        bool is_sure = pair.is_sure;
         if constexpr (!Signature::fits) {
             return pair;  // HANDOVER_POINTWISE says what is wrong
         } else if constexpr (makes<typename Signature::Made, float4>) {
             if constexpr (!is_light) words = light_of(words);
             float2 xy = to_float(words.x), zw = to_float(words.y);
-            auto first = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters);
+            auto first = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters, exactly,
+                                is_sure);
             xy = to_float(words.z), zw = to_float(words.w);
-            auto second = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters);
+            auto second = called(make_float4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters, exactly,
+                                 is_sure);
             words = make_uint4(to_halves(first.x, first.y), to_halves(first.z, first.w),
                                to_halves(second.x, second.y), to_halves(second.z, second.w));
-            return TexelPair<true>{makes_light<typename Signature::Made> ? words : light_of(words)};
+            return TexelPair<true>{makes_light<typename Signature::Made> ? words : light_of(words), is_sure};
         } else {
             ushort2 xy = halves_of(words.x), zw = halves_of(words.y);
-            uint2 first = words_of(called(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters));
+            uint2 first = words_of(made(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, false, at, pass, parameters));
             xy = halves_of(words.z), zw = halves_of(words.w);
-            uint2 second = words_of(called(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters));
-            return TexelPair<false>{make_uint4(first.x, first.y, second.x, second.y)};
+            uint2 second = words_of(made(make_ushort4(xy.x, xy.y, zw.x, zw.y), read, true, next, pass, parameters));
+            return TexelPair<false>{make_uint4(first.x, first.y, second.x, second.y), is_sure};
         }
     }
 };
@@ -190,13 +231,14 @@ HANDOVER_INLINE void pointwise(const Pass& pass, const typename Applied::Paramet
     int2 last = make_int2((int(pass.destination.extent.x) - 1) & ~1, int(pass.destination.extent.y) - 1);
     TexelPair<false> pairs[pointwise_rows][pointwise_pairs];
     typename Applied::Read read[pointwise_rows][pointwise_pairs];
+    unsigned doubts = 0;  // a bit a pair
 #pragma unroll
     for (int row = 0; row < pointwise_rows; ++row) {
 #pragma unroll
         for (int pair = 0; pair < pointwise_pairs; ++pair) {
             int2 at = pointwise_texel(pair, row);
             at = make_int2(min(at.x, last.x), min(at.y, last.y));
-            pairs[row][pair] = {read_pair(pass.source, at)};
+            pairs[row][pair] = {read_pair(pass.source, at), true};
             read[row][pair] = Applied::read(pass, at);
         }
     }
@@ -205,9 +247,19 @@ HANDOVER_INLINE void pointwise(const Pass& pass, const typename Applied::Paramet
 #pragma unroll
         for (int pair = 0; pair < pointwise_pairs; ++pair) {
             int2 at = pointwise_texel(pair, row), held = make_int2(min(at.x, last.x), min(at.y, last.y));
-            uint4 words = Applied::apply(pairs[row][pair], read[row][pair], held, pass, parameters).words;
-            if (covers(pass.destination, at)) store_two(pass.destination, at, words);
+            auto made = Applied::apply(pairs[row][pair], read[row][pair], held, pass, parameters, false);
+            doubts |= made.is_sure ? 0u : 1u << (row * pointwise_pairs + pair);
+            if (covers(pass.destination, at)) store_two(pass.destination, at, made.words);
         }
+    }
+    if (!doubts) return;
+#pragma unroll 1
+    for (int i = 0; i < pointwise_rows * pointwise_pairs; ++i) {
+        int2 at = pointwise_texel(i % pointwise_pairs, i / pointwise_pairs);
+        if (!(doubts >> i & 1u) || !covers(pass.destination, at)) continue;
+        // Seldom come to: what was read then is read again.
+        TexelPair<false> two = {read_pair(pass.source, at), true};
+        store_two(pass.destination, at, Applied::apply(two, Applied::read(pass, at), at, pass, parameters, true).words);
     }
 }
 

@@ -1,8 +1,8 @@
 // 3x3 stencils whose threads make two texels a row, several rows one below the other: what sharpen.cu and rcas.cu share. For kernels
 // that include handover.cuh before.
 
-// A pass of such a kernel has block = [32, 4] and texels = [2, 6].
-constexpr int rows = 6;  // a multiple of three: so many stand in registers
+// A pass of such a kernel has block = [32, 4] and texels = [2, 3].
+constexpr int rows = 3;  // so many stand in registers: more a thread are slower, for threads are fewer then
 constexpr int block_width = 2 * 32, block_height = rows * 4;
 
 // Where a thread is: its two texels in the first row, and where, in bytes, the texel stands that the first and the last lane of a warp read

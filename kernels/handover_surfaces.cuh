@@ -43,12 +43,6 @@ HANDOVER_INLINE float2 unpacked_slopes(uint4 bits) {
     return make_float2(__uint_as_float(bits.w << 24 | bits.z >> 16 << 8), __uint_as_float(bits.w & 0xffffff00u));
 }
 
-HANDOVER_INLINE float4 reflectance(const Pass& pass, int2 at) {
-    float4 albedo = load_albedo(pass, at.x, at.y);
-    return make_float4(fmaxf(albedo.x, darkest_albedo), fmaxf(albedo.y, darkest_albedo),
-                       fmaxf(albedo.z, darkest_albedo), 1.0f);
-}
-
 HANDOVER_INLINE bool is_inside(const Image& image, int x, int y) {
     return x >= 0 && y >= 0 && x < int(image.extent.x) && y < int(image.extent.y);
 }

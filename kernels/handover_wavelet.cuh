@@ -6,6 +6,13 @@ constexpr float darkest_albedo = 0.01f;
 // Texels of a column that a thread filters: their taps are the same but for the ends.
 constexpr int column = 4;
 
+// What a surface reflects, for dividing.
+HANDOVER_INLINE float3 reflectance(const Pass& pass, int2 at) {
+    uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
+    return make_float3(fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo), fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
+                       fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo));
+}
+
 // Where a texel is, as the filters see it: its depth in m, and its normal.
 struct Place {
     float depth;
@@ -39,6 +46,34 @@ HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
     return rows;
 }
 
+// Elements of sixteen bytes in the rows of a column's taps. Where all are inside, one is a multiple of a row further on.
+template <bool all_inside>
+struct Taps {
+    Rows<column + 4> rows_at;
+
+    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : rows_at(rows<column + 4>(pass, top, step)) {}
+    template <typename T>
+    HANDOVER_INLINE const T* at(const T* beside, int row) const {
+        return beside + rows_at.begin[row];
+    }
+    HANDOVER_INLINE bool is_outside(int row) const { return rows_at.outside >> row & 1u; }
+};
+
+template <>
+struct Taps<true> {
+    size_t first;
+    unsigned pitch;
+
+    HANDOVER_INLINE Taps(const Pass& pass, int top, int step)
+        : first(size_t(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step) * 16u) {}
+    template <typename T>
+    HANDOVER_INLINE const T* at(const T* beside, int row) const {
+        const char* bytes = reinterpret_cast<const char*>(beside + first);
+        return reinterpret_cast<const T*>(bytes + (unsigned long long)(unsigned(row)) * pitch);
+    }
+    HANDOVER_INLINE bool is_outside(int) const { return false; }
+};
+
 // The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
 // square.
 HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
@@ -58,13 +93,16 @@ HANDOVER_INLINE int top_of(const Pass& pass, int block) {
     return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
 }
 
+// Whether all taps of a column are inside.
+HANDOVER_INLINE bool all_inside(const Pass& pass, int top) {
+    int step = 1 << pass.index;
+    return top >= 2 * step && top + (column + 1) * step < int(pass.source.extent.y);
+}
+
 // What the light becomes on the surface.
 HANDOVER_INLINE void show(const Pass& pass, int2 at, float3 light) {
     if (!covers(pass.destination, at)) return;
-    uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
-    store(pass.destination, at,
-          make_float4(light.x * fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo),
-                      light.y * fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
-                      light.z * fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo),
-                      load(pass.source, at.x, at.y).w));
+    float3 albedo = reflectance(pass, at);
+    float alpha = load(pass.source, at.x, at.y).w;
+    store(pass.destination, at, make_float4(light.x * albedo.x, light.y * albedo.y, light.z * albedo.z, alpha));
 }

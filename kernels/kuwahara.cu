@@ -21,15 +21,13 @@ type = "u32"
 
 # A square of 16 texels, 5 additions each, and its mean and variance; of a texel the luminance and its square; 3
 # comparisons.
-[arithmetic]
-operations = 100
-
 [[passes]]
 entry = "kuwahara"
 source = "input"
 destination = "output"
 block = [32, 8]
 texels = [1, 2]
+operations = 100
 ---*/
 #include "handover.cuh"
 

@@ -40,16 +40,14 @@ type = "f32"
 
 # 121 offsets of 3 differences and 3 squares added, 2 x 2 for either axis of the patch's Gaussian, which is relative to
 # the middle and symmetric, 3 products and the weight added; of each an exponential.
-[arithmetic]
-operations = 1694
-special = 121
-
 [[passes]]
 entry = "nlm"
 source = "input"
 destination = "output"
 block = [32, 4]
-texels = [1, 4]
+texels = [1, 8]
+operations = 1694
+special = 121
 ---*/
 #include "handover.cuh"
 
@@ -75,14 +73,13 @@ HANDOVER_INLINE float middle_weight() {
 
 // Texels that a thread filters, one below the other: as many as its registers hold.
 template <int patch>
-constexpr int rows_of = patch == 1 ? 6 : 4;
+constexpr int rows_of = patch == 1 ? 8 : 4;
 
 constexpr int reach = 7;  // the largest search radius
-constexpr int steps = 3;  // offsets down that are tried with the same texels
 constexpr int block_width = 32, block_height = 4;
 
 template <int patch>
-constexpr int height_of = rows_of<patch> * block_height + 2 * (patch + reach) + steps - 1;
+constexpr int height_of = rows_of<patch> * block_height + 2 * (patch + reach) + 1;
 constexpr int tile_width = block_width + 2 * reach, tile_height = height_of<1>;
 static_assert(height_of<2> <= tile_height && height_of<3> <= tile_height, "the tile holds those of larger patches");
 
@@ -116,16 +113,20 @@ HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int sea
         total[row] = 0.0f;
     }
     for (int dx = -search; dx <= search; ++dx) {
-        for (int dy = -search; dy <= search; dy += steps) {
-            float4 other[length + steps - 1];
+        // A step down needs one new texel, which takes the place of the topmost.
+        float4 other[length];
 #pragma unroll
-            for (int k = 0; k < length + steps - 1; ++k) other[k] = tile[first + dy + k][column + dx];
+        for (int k = 0; k < length; ++k) other[k] = tile[first - search + k][column + dx];
+#pragma unroll 1
+        for (int dy = -search; dy <= search; dy += length) {
 #pragma unroll
-            for (int step = 0; step < steps; ++step) {
+            for (int step = 0; step < length; ++step) {
                 if (dy + step > search) break;
                 float distance[length];
 #pragma unroll
-                for (int k = 0; k < length; ++k) distance[k] = squared_distance(other[k + step], own[k]);
+                for (int k = 0; k < length; ++k)
+                    distance[k] = squared_distance(other[(k + step) % length], own[k]);
+                other[step] = tile[first + dy + step + length][column + dx];
 #pragma unroll
                 for (int row = 0; row < rows; ++row) {
                     float along = distance[row + patch];
@@ -140,7 +141,7 @@ HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int sea
                         across = fmaf(sides, relative_weight<patch>(i), across);
                     }
                     float weight = approximate_exp2(-across);
-                    float4 texel = other[row + patch + step];
+                    float4 texel = other[(row + patch + step) % length];
                     sum[row].x = fmaf(texel.x, weight, sum[row].x);
                     sum[row].y = fmaf(texel.y, weight, sum[row].y);
                     sum[row].z = fmaf(texel.z, weight, sum[row].z);
@@ -181,7 +182,7 @@ HANDOVER_INLINE void denoise(const Pass& pass, const NlmParameters& parameters, 
     }
 }
 
-extern "C" __global__ void nlm(const __grid_constant__ Pass pass, const __grid_constant__ NlmParameters parameters) {
+extern "C" __global__ void __launch_bounds__(128, 4) nlm(const __grid_constant__ Pass pass, const __grid_constant__ NlmParameters parameters) {
     __shared__ Tile tile;
     if (parameters.patch_radius == 1)
         denoise<1>(pass, parameters, tile);

@@ -34,7 +34,7 @@ entry = "rcas"
 source = "input"
 destination = "output"
 block = [32, 4]
-texels = [2, 6]
+texels = [2, 3]
 ---*/
 #include "handover.cuh"
 #include "handover_stencil.cuh"
@@ -107,7 +107,7 @@ HANDOVER_INLINE Sharpened sharpened(const Cross& red, const Cross& green, const 
     return {channel(red), channel(green), channel(blue), brightest};
 }
 
-extern "C" __global__ void __launch_bounds__(128, 8) rcas(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 6) rcas(const __grid_constant__ Pass pass,
                                                           const __grid_constant__ RcasParameters parameters) {
     float strength = exp2f(-parameters.sharpness);
     bool denoise = parameters.denoise != 0;

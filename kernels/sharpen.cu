@@ -26,7 +26,7 @@ entry = "sharpen"
 source = "input"
 destination = "output"
 block = [32, 4]
-texels = [2, 6]
+texels = [2, 3]
 ---*/
 #include "handover.cuh"
 #include "handover_stencil.cuh"
@@ -74,7 +74,7 @@ HANDOVER_INLINE Sharpened sharpened(const float (&above)[4], const float (&here)
     return {result[0], result[1], max(__float_as_uint(most[0]), __float_as_uint(most[1]))};
 }
 
-extern "C" __global__ void __launch_bounds__(128, 7) sharpen(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 6) sharpen(const __grid_constant__ Pass pass,
                                                              const __grid_constant__ SharpenParameters parameters) {
     float peak = -1.0f / (8.0f - 3.0f * parameters.sharpness);
     make_rows(pass, [peak](const Row& above, const Row& here, const Row& below, uint2 alphas) {

@@ -33,11 +33,12 @@ struct Fused {
     }
 
     static HANDOVER_INLINE auto apply(
-        TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {
+        TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters,
+        bool exactly) {
         auto after_0 = member_0::exposure_pointwise::apply(
-            texels, read.of_0, at, member_pass<0, 0>(pass, 0u, false), parameters.of_0);
+            texels, read.of_0, at, member_pass<0, 0>(pass, 0u, false), parameters.of_0, exactly);
         auto after_1 = member_1::tonemap_pointwise::apply(
-            after_0, read.of_1, at, member_pass<0, 0>(pass, 0u, false), parameters.of_1);
+            after_0, read.of_1, at, member_pass<0, 0>(pass, 0u, false), parameters.of_1, exactly);
         return after_1;
     }
 };

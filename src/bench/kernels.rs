@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MachineFacts;
 use super::interval::median;
-use crate::kernels::Arithmetic;
+use super::need::{Bound, Limits, Need, bound};
 use crate::timing::statistics::sorted;
 use crate::timing::table::aligned;
 
@@ -34,46 +34,13 @@ impl KernelResults {
     pub fn new(machine: MachineFacts, limits: Limits, seed: u64) -> Self {
         Self {
             format: "handover bench kernels".into(),
-            format_version: 1,
+            format_version: 2,
             handover: env!("CARGO_PKG_VERSION").into(),
             date: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
             machine,
             limits,
             seed,
             effects: Vec::new(),
-        }
-    }
-}
-
-/// What the device can do at most, as measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Bytes a second that a large copy within its memory moves, read and written.
-    pub copy_bandwidth: f64,
-    /// See [`ArithmeticRates::operations`](crate::cuda::ArithmeticRates::operations).
-    pub operations: f64,
-    /// See [`ArithmeticRates::special`](crate::cuda::ArithmeticRates::special).
-    pub special: f64,
-}
-
-/// What keeps an effect from being faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Bound {
-    /// What it must read and write.
-    Bytes,
-    /// Its additions and multiplications.
-    Operations,
-    /// Its exponentials, roots and the like.
-    Special,
-}
-
-impl Bound {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Operations => "arithmetic",
-            Self::Special => "special functions",
         }
     }
 }
@@ -87,14 +54,12 @@ pub struct EffectTimes {
     pub extent: [u32; 2],
     /// Bytes a second that the driver's copy of as many bytes as an image of that extent moves, read and written.
     pub copy_bandwidth: f64,
-    /// The fewest bytes that a frame must move.
-    pub least_bytes: u64,
-    /// What its front matter says of its arithmetic, for a texel.
-    pub arithmetic: Arithmetic,
     /// Mean time of a frame in each round, microseconds.
     pub rounds_us: Vec<f64>,
     /// Its launches, each with an event before and after: their names and microseconds.
     pub launches_us: Vec<(String, f64)>,
+    /// What each of its launches needs.
+    pub needs: Vec<Need>,
 }
 
 impl EffectTimes {
@@ -103,22 +68,17 @@ impl EffectTimes {
         median(&self.rounds_us).map_or(f64::NAN, |estimate| estimate.value)
     }
 
-    /// What bounds it on such a device, and the shortest time that this leaves it, microseconds.
-    pub fn bound(&self, limits: &Limits) -> (Bound, f64) {
-        let texels: f64 = self.extent.iter().map(|length| f64::from(*length)).product();
-        let seconds = [
-            (Bound::Bytes, self.least_bytes as f64 / self.copy_bandwidth),
-            (
-                Bound::Operations,
-                texels * self.arithmetic.operations / limits.operations,
-            ),
-            (Bound::Special, texels * self.arithmetic.special / limits.special),
-        ];
-        let (bound, seconds) = seconds
-            .into_iter()
-            .max_by(|one, other| one.1.total_cmp(&other.1))
-            .expect("there are three");
-        (bound, seconds * 1e6)
+    /// What bounds it on such a device, and the shortest time that this leaves it, microseconds: see [`bound`].
+    pub fn bound(&self, limits: &Limits) -> (Vec<Bound>, f64) {
+        bound(&self.needs, &self.limits(limits))
+    }
+
+    /// Bytes are held against the copy of an image of its extent.
+    fn limits(&self, limits: &Limits) -> Limits {
+        Limits {
+            copy_bandwidth: self.copy_bandwidth,
+            ..*limits
+        }
     }
 }
 
@@ -157,34 +117,56 @@ pub fn text(results: &KernelResults, launches: bool) -> String {
         for times in results.effects.iter().filter(|times| times.extent == extent) {
             rows.push(row(times, limits));
             if launches && times.launches_us.len() > 1 {
-                rows.extend(times.launches_us.iter().map(|(name, us)| {
-                    let mut row = [const { String::new() }; 8];
-                    row[0] = format!("  {name}");
-                    row[1] = format!("{us:.1}");
-                    row
-                }));
+                rows.extend(launch_rows(times, limits));
             }
         }
         text += &format!("\n{}", aligned(&rows));
     }
-    text + "\nReached: what its bound leaves an effect, of what it took; bytes are held against the copy of an image. Above 100 %: what one launch wrote was still in the cache for the \
-            next.\n"
+    text + "\nReached: what its bound leaves an effect, of what it took: the sum of what each launch's leaves it, of bytes held against the copy \
+            of an image. Above 100 %: what one launch wrote was still in the cache for the next.\n"
 }
 
+/// An effect.
 fn row(times: &EffectTimes, limits: &Limits) -> [String; 8] {
     let (bound, least_us) = times.bound(limits);
     let median_us = times.median_us();
     let ascending = sorted(&times.rounds_us);
     let ends = ascending.first().zip(ascending.last());
+    let range = ends.map_or_else(String::new, |(low, high)| format!("{low:.1} to {high:.1}"));
+    let bytes = times.needs.iter().map(|need| need.bytes).sum();
+    let name = times.effect.clone();
+    cells(name, (median_us, range), bytes, (&bound, least_us))
+}
+
+/// Its launches.
+fn launch_rows(times: &EffectTimes, limits: &Limits) -> impl Iterator<Item = [String; 8]> {
+    let limits = times.limits(limits);
+    times
+        .launches_us
+        .iter()
+        .zip(&times.needs)
+        .map(move |((name, us), need)| {
+            let (bound, least_us) = need.bound(&limits);
+            cells(
+                format!("  {name}"),
+                (*us, String::new()),
+                need.bytes,
+                (&[bound], least_us),
+            )
+        })
+}
+
+fn cells(name: String, (us, range): (f64, String), bytes: u64, (bound, least_us): (&[Bound], f64)) -> [String; 8] {
+    let words: Vec<&str> = bound.iter().map(|bound| bound.words()).collect();
     [
-        times.effect.clone(),
-        format!("{median_us:.1}"),
-        ends.map_or_else(String::new, |(low, high)| format!("{low:.1} to {high:.1}")),
-        format!("{:.1}", times.least_bytes as f64 * 1e-6),
-        format!("{:.0}", times.least_bytes as f64 * 1e-3 / median_us),
-        bound.words().to_owned(),
+        name,
+        format!("{us:.1}"),
+        range,
+        format!("{:.1}", bytes as f64 * 1e-6),
+        format!("{:.0}", bytes as f64 * 1e-3 / us),
+        words.join(", "),
         format!("{least_us:.1}"),
-        format!("{:.0} %", 100.0 * least_us / median_us),
+        format!("{:.0} %", 100.0 * least_us / us),
     ]
 }
 
@@ -198,24 +180,20 @@ mod tests {
         special: 1e12,
     };
 
-    fn times(operations: f64, special: f64) -> EffectTimes {
+    fn times() -> EffectTimes {
+        let need = |bytes, operations| Need {
+            bytes,
+            operations,
+            special: 0.0,
+        };
         EffectTimes {
             effect: "blur".into(),
             extent: [1000, 1000],
             copy_bandwidth: 1e12,
-            least_bytes: 16_000_000,
-            arithmetic: Arithmetic { operations, special },
             rounds_us: vec![40.0, 32.0, 50.0],
-            launches_us: vec![("blur_rows".into(), 18.0), ("blur_columns".into(), 19.0)],
+            launches_us: vec![("blur_rows".into(), 18.0), ("blur_columns".into(), 16.0)],
+            needs: vec![need(12_000_000, 0.0), need(4_000_000, 8e7)],
         }
-    }
-
-    #[test]
-    fn the_bound_is_what_takes_longest() {
-        // 16 MB at 1 TB/s: 16 µs. 10⁶ texels of 100 operations at 10 T/s: 10 µs, of 20 special ones at 1 T/s: 20 µs.
-        assert_eq!(times(100.0, 0.0).bound(&LIMITS), (Bound::Bytes, 16.0));
-        assert_eq!(times(400.0, 0.0).bound(&LIMITS), (Bound::Operations, 40.0));
-        assert_eq!(times(100.0, 20.0).bound(&LIMITS), (Bound::Special, 20.0));
     }
 
     #[test]
@@ -230,17 +208,17 @@ mod tests {
             build: "release".into(),
         };
         let mut results = KernelResults::new(machine, LIMITS, 1);
-        results.effects.push(times(0.0, 0.0));
+        results.effects.push(times());
         let with_launches = text(&results, true);
         let line = |text: &str, name: &str| {
             let line = text.lines().find(|line| line.trim_start().starts_with(name));
             line.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
         };
-        let expected = "blur 40.0 32.0 to 50.0 16.0 400 bytes 16.0 40 %";
+        let expected = "blur 40.0 32.0 to 50.0 16.0 400 bytes, arithmetic 20.0 50 %";
         assert_eq!(line(&with_launches, "blur ").as_deref(), Some(expected));
         assert_eq!(
             line(&with_launches, "blur_columns").as_deref(),
-            Some("blur_columns 19.0")
+            Some("blur_columns 16.0 4.0 250 arithmetic 8.0 50 %")
         );
         assert_eq!(line(&text(&results, false), "blur_columns"), None);
         let read: KernelResults =

@@ -84,10 +84,24 @@ pub(super) fn run(machine: &Machine, options: &SelftestOptions) -> anyhow::Resul
                 }
                 let given: Vec<Given> = (0..FRAMES).map(|frame| given(frame, extents, broken)).collect();
                 for (effect, worst) in effects.iter().zip(&mut worst).filter(|(effect, _)| chosen(effect)) {
+                    let mut before = None;
                     for (setting, plan) in plans_of(effect)? {
                         let frames = if plan.states.is_empty() { 1 } else { given.len() };
                         let outcome = compare_frames(&mut once, effect, &plan, &given[..frames], extents)?;
                         runs += frames;
+                        // What was made with the parameters before is there still.
+                        if let Some(before) = before.replace(plan.clone()).filter(|_| effect.once().next().is_some()) {
+                            let channels = changed_channels(&mut once, [&before, &plan], &given[0], extents)?;
+                            runs += 1;
+                            if channels > 0 {
+                                let [width, height] = display;
+                                failures.push(format!(
+                                    "{} ({setting} parameters after others, {width}x{height}, broken pixels {broken:?}): {channels} \
+                                     channels are not those of a chain that began with them",
+                                    effect.name
+                                ));
+                            }
+                        }
                         *worst = outcome.worst_ulps.max(*worst);
                         if outcome.not_as_cuda > 0 {
                             let ([width, height], count) = (display, outcome.not_as_cuda);
@@ -191,6 +205,25 @@ fn compare_frames(
         }
     }
     Ok(compared)
+}
+
+/// Channels of the second plan's frame behind two of the first one's that are not, bit for bit, those of its frame alone.
+fn changed_channels(
+    once: &mut Once,
+    [before, plan]: [&Plan; 2],
+    given: &Given,
+    extents: FrameExtents,
+) -> anyhow::Result<usize> {
+    let run = |once: &mut Once, plan: &Plan| once.run(plan, &given.color, &given.guides, extents, &given.frame);
+    once.forget();
+    run(once, before)?;
+    run(once, before)?;
+    let behind = run(once, plan)?;
+    once.forget();
+    let alone = run(once, plan)?;
+    let channels = behind.texels.as_flattened().iter().zip(alone.texels.as_flattened());
+    let differ = channels.filter(|(behind, alone)| behind.to_bits() != alone.to_bits());
+    Ok(differ.count())
 }
 
 fn allowed(effect: &Effect) -> String {

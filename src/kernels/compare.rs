@@ -1,6 +1,6 @@
 //! Compares a processor's picture with the reference's, within an effect's tolerance.
 
-use super::effect::Tolerance;
+use super::tolerance::Tolerance;
 use half::f16;
 
 /// The outcome of a comparison.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::grid::{Grid, Transform};
 use super::parameter::{Parameter, ParameterError, offset};
 use super::table::TableFormat;
+use super::tolerance::Tolerance;
 
 /// What a user toggles: one kernel file.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +39,6 @@ pub struct Effect {
     pub guides: Vec<Guide>,
     /// How far a processor may be from the CPU reference.
     pub tolerance: Tolerance,
-    /// What it computes at least.
-    pub arithmetic: Arithmetic,
     /// The CUDA C++ with its front matter.
     pub code: String,
     /// Where the code includes other files from; `None` for the program's own effects, which include none.
@@ -106,6 +105,14 @@ pub struct PassDescription {
     pub pointwise: bool,
     /// It runs no kernel: it transforms the grid in its first buffer into the one in its second.
     pub transform: Option<Transform>,
+    /// What it computes at least.
+    pub arithmetic: Arithmetic,
+    /// Bytes that it reads and writes at least for each of its texels (see [`Plan::texels_of`](super::Plan::texels_of)), where these
+    /// are not all of its images and buffers once.
+    pub bytes_per_texel: Option<u64>,
+    /// What it makes depends on parameters and extents alone, and stays: it runs in the effect's first frame, and again in the first
+    /// with other parameters. See [`BufferDescription::made`].
+    pub once: bool,
 }
 
 /// An image as a pass names it.
@@ -173,6 +180,8 @@ pub struct BufferDescription {
     pub zeroed: bool,
     /// It lasts to the next frame.
     pub keeps: bool,
+    /// Passes that run [`once`](PassDescription::once) use it: there is one, which stays as long as the effect runs.
+    pub made: bool,
     /// It holds what the chain read from such a file, and is not written. An effect has at most one.
     pub table: Option<TableFormat>,
 }
@@ -275,25 +284,8 @@ impl Guide {
     }
 }
 
-/// How far a processor's result may be from the CPU reference. A channel passes if any of the three bounds holds.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tolerance {
-    /// Steps between neighbouring halves.
-    #[serde(default)]
-    pub ulps: u32,
-    /// Largest difference.
-    #[serde(default)]
-    pub absolute: f32,
-    /// Largest difference as a share of the expected value.
-    #[serde(default)]
-    pub relative: f32,
-    /// Why it is not zero, or why it is.
-    pub why: String,
-}
-
-/// What an effect computes for a texel of what is shown, at least and at default parameters: told where it may be bound by arithmetic
-/// and not by the bytes that it moves.
+/// What a pass computes for each of its texels (see [`Plan::texels_of`](super::Plan::texels_of)), at least and at default parameters:
+/// told where it may be bound by arithmetic and not by the bytes that it moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arithmetic {
@@ -311,23 +303,6 @@ impl Sum for Arithmetic {
             operations: sum.operations + one.operations,
             special: sum.special + one.special,
         })
-    }
-}
-
-impl Tolerance {
-    /// For a chain of effects of which none decides by a threshold: twice what all of them may be off together, since each can make
-    /// somewhat more of what the one before was off.
-    pub fn of_chain<'a>(effects: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut sum = Self {
-            why: "twice the sum of the effects'".into(),
-            ..Self::default()
-        };
-        for tolerance in effects {
-            sum.ulps += 2 * tolerance.ulps;
-            sum.absolute += 2.0 * tolerance.absolute;
-            sum.relative += 2.0 * tolerance.relative;
-        }
-        sum
     }
 }
 
@@ -376,6 +351,11 @@ impl Effect {
     /// Something of it lasts from frame to frame.
     pub fn keeps(&self) -> bool {
         !self.kept_images.is_empty() || self.buffers.iter().any(|buffer| buffer.keeps)
+    }
+
+    /// The passes that do not run in every frame.
+    pub fn once(&self) -> impl Iterator<Item = &PassDescription> {
+        self.passes.iter().filter(|pass| pass.once)
     }
 
     /// A pass of it is a Fourier transform.

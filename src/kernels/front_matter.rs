@@ -5,8 +5,9 @@ mod passes;
 
 use toml::Spanned;
 
-use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage, Tolerance};
+use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage};
 use super::parameter::{Parameter, ParameterType};
+use super::tolerance::Tolerance;
 use buffers::BufferText;
 use passes::{PassText, Resolver};
 
@@ -45,8 +46,7 @@ struct FrontMatter {
     upscales: bool,
     #[serde(default)]
     tolerance: Tolerance,
-    #[serde(default)]
-    arithmetic: Arithmetic,
+    arithmetic: Option<Arithmetic>,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,
     #[serde(default)]
@@ -99,7 +99,10 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
             error(format!("line {line}: pass {} ({entry}): {message}", index + 1))
         })?;
     }
-    let (passes, kept_images, buffers) = resolver.finish().map_err(error)?;
+    let (mut passes, kept_images, buffers) = resolver.finish().map_err(error)?;
+    if let (Some(arithmetic), Some(last)) = (text.arithmetic, passes.last_mut()) {
+        last.arithmetic = arithmetic;
+    }
     Ok(Effect {
         name: name.to_owned(),
         passes,
@@ -118,7 +121,6 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
         jitter: text.jitter,
         upscales: text.upscales,
         tolerance: text.tolerance,
-        arithmetic: text.arithmetic,
         code: code.to_owned(),
         folder: None,
         binary: None,
@@ -233,6 +235,22 @@ block = [32, 8]
     }
 
     #[test]
+    fn what_a_pass_needs_is_the_pass_s_own() {
+        let code = GOOD.replacen("[[passes]]", "[[passes]]\noperations = 2.5\nbytes_per_texel = 6", 1);
+        let effect = parse("t", &code).expect("parses");
+        let needs = |pass: usize| {
+            (
+                effect.passes[pass].arithmetic.operations,
+                effect.passes[pass].bytes_per_texel,
+            )
+        };
+        assert_eq!([needs(0), needs(1)], [(2.5, Some(6)), (0.0, None)]);
+        assert!(
+            message("[[passes]]", "[[passes]]\nspecial = -1.0").contains("`special` of at least 0, found 0 and -1")
+        );
+    }
+
+    #[test]
     fn pointwise_passes_are_of_images_that_are_alike() {
         let pointwise = |from: &str| GOOD.replacen(from, &format!("pointwise = true\n{from}"), 1);
         let message = |code: &str| parse("t", code).expect_err("is refused").to_string();
@@ -270,9 +288,9 @@ block = [32, 8]
         let effect = with(grids, "transform = \"r2c\"\nbuffers = [\"g\", \"s\"]").expect("parses");
         assert_eq!(effect.passes[0].transform, Some(Transform::R2c));
         assert!(effect.transforms());
-        // 17x9 halved is 9x5, padded 20x10.
+        // 17x9 halved is 9x5, padded 18x10.
         let bytes = [0, 1].map(|buffer: usize| effect.buffers[buffer].size.bytes([17, 9]));
-        assert_eq!(bytes, [3 * 20 * 10 * 4, 3 * 11 * 10 * 8]);
+        assert_eq!(bytes, [3 * 18 * 10 * 4, 3 * 10 * 10 * 8]);
 
         let turned = refused(grids, "transform = \"r2c\"\nbuffers = [\"s\", \"g\"]");
         assert!(

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::effect::{Binary, Effect, EffectId, PassDescription, Tolerance};
+use super::effect::{Binary, Effect, EffectId, PassDescription};
+use super::tolerance::Tolerance;
 use super::{FUSED, POINTWISE_BLOCK, POINTWISE_TEXELS, catalogue};
 
 /// A pointwise pass that runs as a part of a fused one.
@@ -104,10 +105,12 @@ impl FusedSource {
                 index: 0,
                 pointwise: true,
                 transform: None,
+                arithmetic: self.members.iter().map(|member| member.description().arithmetic).sum(),
+                bytes_per_texel: None,
+                once: false,
             }],
             guides: guides.into_iter().collect(),
             tolerance: Tolerance::default(),
-            arithmetic: self.members.iter().map(|member| member.of.arithmetic).sum(),
             code: self.code,
             folder: None,
             binary: Some(binary),
@@ -150,14 +153,14 @@ fn code(members: &[Member], entry: &str) -> String {
         );
     }
     code += "        };\n    }\n\n    static HANDOVER_INLINE auto apply(\n        \
-             TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters) {\n";
+             TexelPair<false> texels, const Read& read, int2 at, const Pass& pass, const Parameters& parameters,\n        bool exactly) {\n";
     let mut before = String::from("texels");
     for ((number, member), given) in members.iter().enumerate().zip(given_passes(members)) {
         let pass = &member.description().entry;
         let _ = writeln!(
             code,
             "        auto after_{number} = member_{number}::{pass}_pointwise::apply(\n            \
-             {before}, read.of_{number}, at, {given}, parameters.of_{number});"
+             {before}, read.of_{number}, at, {given}, parameters.of_{number}, exactly);"
         );
         before = format!("after_{number}");
     }

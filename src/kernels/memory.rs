@@ -2,7 +2,7 @@
 //! them.
 
 use super::effect::{EffectId, TexelFormat};
-use super::plan::{BufferId, FrameExtents, ImageId, KeptId, Plan};
+use super::plan::{BufferId, FrameExtents, ImageId, KeptId, Launch, MadeId, Plan};
 use std::collections::BTreeMap;
 
 /// Where images and buffers come from.
@@ -48,6 +48,11 @@ struct StateMemory {
     images: Vec<[usize; 2]>,
     buffers: Vec<[usize; 2]>,
     frames: u32,
+    made: Vec<usize>,
+    /// What is made, or was made, with these parameters.
+    parameters: Vec<u8>,
+    /// It is there.
+    is_made: bool,
 }
 
 /// Everything that was ever made, by what it is like, and what of it is free.
@@ -73,7 +78,8 @@ impl<M: Memory> Default for ChainMemory<M> {
 
 impl<M: Memory> ChainMemory<M> {
     /// Makes ready for a frame of the plan; at once where the frame before was of the same. What effects keep stays theirs as
-    /// long as they run, unchanged and at the same extents. With other extents everything is made anew: no frame is in flight.
+    /// long as they run, unchanged and at the same extents; what launches made that do not run in every frame, as long as the parameters
+    /// stay as well. With other extents everything is made anew: no frame is in flight.
     ///
     /// # Errors
     /// No memory. The next call begins anew.
@@ -96,7 +102,8 @@ impl<M: Memory> ChainMemory<M> {
             .collect();
         let states = || kept.iter().flatten();
         let images: Vec<usize> = states().flat_map(|state| &state.images).flatten().copied().collect();
-        let buffers: Vec<usize> = states().flat_map(|state| &state.buffers).flatten().copied().collect();
+        let buffers = states().flat_map(|state| state.buffers.as_flattened().iter().chain(&state.made));
+        let buffers: Vec<usize> = buffers.copied().collect();
         self.images.free_all_but(&images);
         self.buffers.free_all_but(&buffers);
 
@@ -114,13 +121,21 @@ impl<M: Memory> ChainMemory<M> {
         }
         for (state, kept) in plan.states.iter().zip(kept) {
             let made = match kept {
-                Some(kept) => kept,
+                Some(kept) if kept.parameters == state.parameters => kept,
+                Some(kept) => StateMemory {
+                    parameters: state.parameters.clone(),
+                    is_made: false,
+                    ..kept
+                },
                 None => {
                     let mut made = StateMemory {
                         of: state.of.id,
                         images: Vec::new(),
                         buffers: Vec::new(),
                         frames: 0,
+                        made: Vec::new(),
+                        parameters: state.parameters.clone(),
+                        is_made: false,
                     };
                     for image in &state.images {
                         let (extent, format) = (image.extent(extents), image.shape.format);
@@ -131,6 +146,10 @@ impl<M: Memory> ChainMemory<M> {
                         let bytes = buffer.bytes(extents);
                         let mut take = || self.buffers.take(bytes, || memory.buffer(bytes));
                         made.buffers.push([take()?, take()?]);
+                    }
+                    for buffer in &state.made {
+                        let bytes = buffer.bytes(extents);
+                        made.made.push(self.buffers.take(bytes, || memory.buffer(bytes))?);
                     }
                     made
                 }
@@ -166,12 +185,23 @@ impl<M: Memory> ChainMemory<M> {
         self.states[state].frames
     }
 
+    /// Whether a launch of the plan that was prepared for runs in this frame: all do but those whose work is there from a frame before.
+    pub fn runs(&self, launch: &Launch) -> bool {
+        !launch.is_once() || launch.state.is_none_or(|state| !self.states[state].is_made)
+    }
+
+    /// In the next frame all launches run.
+    pub fn forget_made(&mut self) {
+        self.states.iter_mut().for_each(|state| state.is_made = false);
+    }
+
     /// The frame is done: what it kept is the previous frame's now.
     pub fn end_frame(&mut self) {
         for state in &mut self.states {
             let pairs = state.images.iter_mut().chain(&mut state.buffers);
             pairs.for_each(|pair| pair.swap(0, 1));
             state.frames = state.frames.saturating_add(1);
+            state.is_made = true;
         }
     }
 
@@ -189,6 +219,7 @@ impl<M: Memory> ChainMemory<M> {
         match buffer {
             BufferId::Table(_) => None,
             BufferId::Scratch(index) => Some(self.scratch_buffers[index]),
+            BufferId::Made(MadeId { state, index }) => Some(self.states[state].made[index]),
             BufferId::Kept(KeptId { state, index, previous }) => {
                 Some(self.states[state].buffers[index][usize::from(previous)])
             }

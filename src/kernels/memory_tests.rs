@@ -73,11 +73,52 @@ block = [32, 8]
 ---*/
 "#;
 
-/// A chain of the shipped effects and `keeper`.
+const MAKER: &str = r#"/*---
+title = "T"
+summary = "S"
+source = "none"
+alpha = "unchanged"
+broken_pixels = "kept"
+stage = "look"
+[tolerance]
+why = "exact"
+[[parameters]]
+name = "width"
+unit = ""
+minimum = 0.0
+maximum = 1.0
+default = 0.5
+step = 0.1
+type = "f32"
+[[buffers]]
+name = "work"
+bytes = 64
+[[buffers]]
+name = "table"
+bytes = 128
+[[passes]]
+entry = "maker_fill"
+source = "input"
+buffers = ["table"]
+once = true
+[[passes]]
+entry = "maker_count"
+source = "input"
+buffers = ["work", "table"]
+[[passes]]
+entry = "maker_show"
+source = "input"
+destination = "output"
+buffers = ["work", "table"]
+---*/
+"#;
+
+/// A chain of the shipped effects, `keeper` and `maker`.
 fn chain(names: &[&str]) -> Chain {
-    let keeper = parse("keeper", KEEPER).expect("parses");
+    let own = [("keeper", KEEPER), ("maker", MAKER)];
+    let own = own.map(|(name, code)| parse(name, code).expect("parses"));
     let shipped = catalogue().effects().iter().map(|effect| effect.as_ref().clone());
-    let all: Vec<Effect> = shipped.chain([keeper]).collect();
+    let all: Vec<Effect> = shipped.chain(own).collect();
     let catalogue = Arc::new(crate::kernels::Catalogue::new(all).expect("goes together"));
     Chain::with_enabled(&catalogue, names).expect("effects")
 }
@@ -179,6 +220,97 @@ fn what_is_kept_changes_places_and_stays_while_the_effect_runs() {
         .expect("memory");
     assert_eq!(memory.frames(0), 0);
     assert!(numbers.images.len() > made);
+}
+
+/// By launch, whether it runs.
+fn running(memory: &ChainMemory<Numbers>, plan: &Plan) -> Vec<bool> {
+    plan.launches.iter().map(|launch| memory.runs(launch)).collect()
+}
+
+#[test]
+fn what_is_made_once_stays_until_a_parameter_or_the_extent_changes_or_the_effect_begins_anew() {
+    let (mut memory, mut numbers) = (ChainMemory::<Numbers>::default(), Numbers::default());
+    let table = BufferId::Made(MadeId { state: 0, index: 0 });
+    let mut chain = chain(&["maker"]);
+    let plan = chain.plan();
+    assert_eq!(plan.launches[0].buffers[0], Some(table));
+    assert_eq!(plan.launches[1].buffers[..2], [Some(BufferId::Scratch(0)), Some(table)]);
+    assert_eq!(
+        (plan.bytes_of(table, EXTENTS), plan.own_bytes(EXTENTS)),
+        (128, 128 + 64)
+    );
+
+    let mut frame = |memory: &mut ChainMemory<Numbers>, plan: &Plan, extents| {
+        memory.prepare(plan, extents, &mut numbers).expect("memory");
+        let place = (!plan.states.is_empty())
+            .then(|| memory.buffer(table).copied())
+            .flatten();
+        let ran = running(memory, plan);
+        memory.end_frame();
+        (ran, place)
+    };
+    let (all, steady) = (vec![true; 3], vec![false, true, true]);
+    let (ran, place) = frame(&mut memory, &plan, EXTENTS);
+    assert_eq!(ran, all);
+    for _ in 0..2 {
+        // One of it, in its place in each frame.
+        assert_eq!(frame(&mut memory, &plan, EXTENTS), (steady.clone(), place));
+    }
+
+    // Another effect comes: it is all there still.
+    let gaussian = chain.catalogue().index_of("gaussian").expect("an effect");
+    chain.toggle(gaussian);
+    let both = chain.plan();
+    memory.prepare(&both, EXTENTS, &mut Numbers::default()).expect("memory");
+    let by_maker = both.launches.iter().filter(|launch| launch.of.name == "maker");
+    assert_eq!(by_maker.map(|launch| memory.runs(launch)).collect::<Vec<_>>(), steady);
+    memory.end_frame();
+    chain.toggle(gaussian);
+    assert_eq!(frame(&mut memory, &chain.plan(), EXTENTS), (steady.clone(), place));
+
+    // A frame that was prepared for and not run made nothing.
+    chain.set("maker.width", 0.25).expect("in range");
+    let plan = chain.plan();
+    memory.prepare(&plan, EXTENTS, &mut Numbers::default()).expect("memory");
+    assert_eq!(running(&memory, &plan), all);
+    assert_eq!(frame(&mut memory, &plan, EXTENTS), (all.clone(), place));
+    assert_eq!(frame(&mut memory, &plan, EXTENTS).0, steady);
+    memory.forget_made();
+    assert_eq!(frame(&mut memory, &plan, EXTENTS).0, all);
+
+    let maker = chain.catalogue().index_of("maker").expect("an effect");
+    chain.toggle(maker);
+    frame(&mut memory, &chain.plan(), EXTENTS);
+    chain.toggle(maker);
+    assert_eq!(frame(&mut memory, &chain.plan(), EXTENTS).0, all);
+    assert_eq!(frame(&mut memory, &chain.plan(), EXTENTS).0, steady);
+    assert_eq!(frame(&mut memory, &chain.plan(), FrameExtents::same([8, 8])).0, all);
+}
+
+#[test]
+fn a_pass_that_runs_once_is_refused_what_changes_from_frame_to_frame() {
+    let message = |from: &str, to: &str| {
+        assert!(MAKER.contains(from));
+        let error = parse("maker", &MAKER.replacen(from, to, 1)).expect_err(to);
+        error.to_string()
+    };
+    let alone = "pass 1 (maker_fill): a pass that runs once writes buffers alone";
+    for more in ["destination = \"a\"", "second = \"input\"", "repeat = 2"] {
+        let found = message("once = true", &format!("once = true\n{more}"));
+        assert!(found.contains(alone), "{more}: {found}");
+    }
+    for (more, buffer) in [("zeroed = true", "table"), ("keeps = true", "table")] {
+        let found = message("bytes = 128", &format!("bytes = 128\n{more}"));
+        assert!(
+            found.contains(&format!("uses {buffer:?}: expected a buffer that is neither")),
+            "{more}: {found}"
+        );
+    }
+    let table = message("bytes = 128", "table = \"cube\"");
+    assert!(table.contains("neither `zeroed`, kept nor a table"), "{table}");
+    let last = MAKER.replace("destination = \"output\"\n", "once = true\n");
+    let found = parse("maker", &last).expect_err("writes no output").to_string();
+    assert!(found.contains("the last pass must write \"output\""), "{found}");
 }
 
 #[test]

@@ -23,13 +23,14 @@ mod screen;
 mod table;
 mod test_chains;
 mod test_guides;
+mod tolerance;
 
 pub use catalogue::{Catalogue, CatalogueError, UnknownEffect, catalogue};
 pub use chain::{Chain, SettingError};
 pub use compare::{Comparison, Mismatch, compare};
 pub use effect::{
     Arithmetic, Binary, BufferDescription, BufferSize, Effect, EffectId, Guide, ImageShape, PassBuffer,
-    PassDescription, PassImage, Stage, TexelFormat, Tolerance,
+    PassDescription, PassImage, Stage, TexelFormat,
 };
 pub use front_matter::{FrontMatterError, parse};
 pub use fusion::{FusedSource, Member};
@@ -39,13 +40,15 @@ pub use memory::{ChainMemory, Memory};
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use pass::{Buffer, Image, Pass};
 pub use plan::{
-    BufferId, Domain, FrameExtents, FusedKernels, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State,
+    BufferId, Domain, FrameExtents, FusedKernels, Given, ImageId, KeptId, Launch, MadeId, OwnBuffer, OwnImage, Plan,
+    State,
 };
 pub use preset::{Preset, PresetError};
 pub use screen::{ScreenKernel, SrgbTable};
 pub use table::{Table, TableError, TableFormat};
 pub use test_chains::{SMOOTH_CHAINS, TEST_CHAINS, TestSetting};
 pub use test_guides::TestGuides;
+pub use tolerance::Tolerance;
 
 /// One embedded kernel file.
 struct Source {

@@ -30,6 +30,8 @@ pub enum BufferId {
     Scratch(usize),
     /// A buffer that lasts to the next frame.
     Kept(KeptId),
+    /// A buffer of launches that do not run in every frame: it lasts too, and there is one.
+    Made(MadeId),
     /// Content that the plan carries, an index into [`Plan::tables`]. No launch writes it.
     Table(usize),
 }
@@ -43,6 +45,15 @@ pub struct KeptId {
     pub index: usize,
     /// The previous frame's.
     pub previous: bool,
+}
+
+/// What launches made that do not run in every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MadeId {
+    /// An index into [`Plan::states`].
+    pub state: usize,
+    /// An index into [`State::made`].
+    pub index: usize,
 }
 
 /// One kernel launch.
@@ -148,6 +159,10 @@ pub struct State {
     pub images: Vec<OwnImage>,
     /// What [`KeptId::index`] counts in a [`BufferId::Kept`].
     pub buffers: Vec<OwnBuffer>,
+    /// What [`MadeId::index`] counts in a [`BufferId::Made`].
+    pub made: Vec<OwnBuffer>,
+    /// The effect's parameter struct: with another, what was made is made again.
+    pub parameters: Vec<u8>,
 }
 
 /// What a chain is run over.
@@ -208,6 +223,7 @@ impl Plan {
         match buffer {
             BufferId::Scratch(index) => self.buffers[index].bytes(extents),
             BufferId::Kept(kept) => self.states[kept.state].buffers[kept.index].bytes(extents),
+            BufferId::Made(made) => self.states[made.state].made[made.index].bytes(extents),
             BufferId::Table(index) => self.tables[index].bytes().len() as u64,
         }
     }
@@ -221,6 +237,7 @@ impl Plan {
         let buffer = |buffer: &OwnBuffer| buffer.bytes(extents);
         let kept = |state: &State| {
             2 * (state.images.iter().map(image).sum::<u64>() + state.buffers.iter().map(buffer).sum::<u64>())
+                + state.made.iter().map(buffer).sum::<u64>()
         };
         self.scratch.iter().map(image).sum::<u64>()
             + self.buffers.iter().map(buffer).sum::<u64>()
@@ -229,14 +246,13 @@ impl Plan {
 
     /// The grid that a buffer is, and the extent that it is made for.
     fn grid_of(&self, buffer: BufferId, extents: FrameExtents) -> Option<(Grid, [u32; 2])> {
-        match buffer {
-            BufferId::Scratch(index) => {
-                let OwnBuffer { size, domain } = self.buffers[index];
-                Some((size.grid?, extents.of(domain)))
-            }
+        let OwnBuffer { size, domain } = match buffer {
+            BufferId::Scratch(index) => self.buffers[index],
+            BufferId::Made(MadeId { state, index }) => self.states[state].made[index],
             // Grids are not kept.
-            BufferId::Kept(_) | BufferId::Table(_) => None,
-        }
+            BufferId::Kept(_) | BufferId::Table(_) => return None,
+        };
+        Some((size.grid?, extents.of(domain)))
     }
 
     /// What a launch transforms, if it runs no kernel: the real grid's extent, and its planes.
@@ -246,44 +262,44 @@ impl Plan {
         Some((transform, grid.extent(given), grid.planes))
     }
 
-    /// Threads of a launch in x and y.
-    pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
+    /// Texels of a launch in x and y: those of its destination, without one the elements of a plane of the grid that is its first
+    /// buffer, or those of its source; the threads of one that says how many there are.
+    pub fn texels_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
         let extent = |image: Option<ImageId>| image.map(|image| self.extent_of(image, extents));
         let grid = || {
             let (grid, given) = self.grid_of(launch.buffers[0]?, extents)?;
             Some(grid.elements(given))
         };
-        let description = launch.description();
-        if let Some(threads) = description.threads {
-            return threads;
-        }
-        let [width, height] = extent(launch.destination)
+        let threads = launch.description().threads;
+        threads
+            .or_else(|| extent(launch.destination))
             .or_else(grid)
             .or_else(|| extent(launch.sources[0]))
-            .unwrap_or([1, 1]);
-        let [across, down] = description.texels;
+            .unwrap_or([1, 1])
+    }
+
+    /// Threads of a launch in x and y.
+    pub fn threads_of(&self, launch: &Launch, extents: FrameExtents) -> [u32; 2] {
+        let [width, height] = self.texels_of(launch, extents);
+        let [across, down] = launch.description().texels;
         [width.div_ceil(across), height.div_ceil(down)]
     }
 
-    /// The fewest bytes that a launch must move in such frames: each image and each buffer that it reads or writes, once. Guides and
-    /// tables are not counted.
+    /// The fewest bytes that a launch must move in such frames: what its pass says of each texel, or each image and each buffer that
+    /// it reads or writes, once, and each guide, in the first launch of those that read it. Tables are not counted.
     pub fn least_bytes(&self, launch: &Launch, extents: FrameExtents) -> u64 {
+        let product = |extent: [u32; 2]| extent.map(u64::from).iter().product::<u64>();
+        if let Some(bytes) = launch.description().bytes_per_texel {
+            return bytes * product(self.texels_of(launch, extents));
+        }
         let images = launch.sources.into_iter().chain([launch.destination]).flatten();
-        let bytes = |image| {
-            let [width, height] = self.extent_of(image, extents).map(u64::from);
-            width * height * self.format_of(image).bytes()
-        };
+        let bytes = |image| product(self.extent_of(image, extents)) * self.format_of(image).bytes();
         let buffers = launch.buffers.into_iter().flatten();
         let buffers = buffers.filter(|buffer| !matches!(buffer, BufferId::Table(_)));
-        images.map(bytes).sum::<u64>() + buffers.map(|buffer| self.bytes_of(buffer, extents)).sum::<u64>()
-    }
-
-    /// The fewest bytes that a frame's launches must move: each what it must, and each guide that effects read once.
-    pub fn least_frame_bytes(&self, extents: FrameExtents) -> u64 {
-        let launches = self.launches.iter().map(|launch| self.least_bytes(launch, extents));
-        let texels: u64 = extents.scene.map(u64::from).iter().product();
-        let guides = self.guides.iter().map(|guide| texels * guide.bytes() as u64);
-        launches.sum::<u64>() + guides.sum::<u64>()
+        let guides = launch.of.guides.iter().filter(|_| launch.pass == 0);
+        let guides = guides.map(|guide| product(extents.scene) * guide.bytes() as u64);
+        let buffers = buffers.map(|buffer| self.bytes_of(buffer, extents));
+        images.map(bytes).sum::<u64>() + buffers.sum::<u64>() + guides.sum::<u64>()
     }
 }
 
@@ -291,6 +307,12 @@ impl Launch {
     /// Its pass, as the effect describes it.
     pub fn description(&self) -> &PassDescription {
         &self.of.passes[self.pass]
+    }
+
+    /// It runs only where what it makes is not there from the frame before: see [`PassDescription::once`]. It is given no picture, no
+    /// guide and nothing of the frame: of its source the extent.
+    pub fn is_once(&self) -> bool {
+        self.description().once
     }
 
     /// The kernel's `extern "C"` name.

@@ -116,6 +116,21 @@ impl CudaChain {
         Ok(Arc::clone(&self.loaded))
     }
 
+    /// Whether the launch of that number runs in the frame that was prepared for: see [`ChainMemory::runs`].
+    pub fn runs(&self, plan: &Plan, number: usize) -> bool {
+        self.memory.runs(&plan.launches[number])
+    }
+
+    /// Whether all launches run in it.
+    pub fn runs_all(&self, plan: &Plan) -> bool {
+        plan.launches.iter().all(|launch| self.memory.runs(launch))
+    }
+
+    /// In the next frame all launches run.
+    pub fn forget_made(&mut self) {
+        self.memory.forget_made();
+    }
+
     /// Enqueues the launch of that number of the plan that was prepared for.
     pub fn launch(
         &self,

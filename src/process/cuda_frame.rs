@@ -49,6 +49,7 @@ impl CudaProcessor {
             plan: job.plan.id,
             instrument: job.instrument,
             has_guides: job.has_guides,
+            runs_all: self.chain.runs_all(&job.plan),
         })
     }
 
@@ -79,7 +80,9 @@ impl CudaProcessor {
         }
         if job.instrument.has_kernels() {
             let untimed = |item| KernelTime::untimed(item, job.plan.least_bytes(item, self.extents));
-            slot.launches.extend(job.plan.launches.iter().map(untimed));
+            let ran = job.plan.launches.iter().enumerate();
+            let ran = ran.filter(|(number, _)| self.chain.runs(&job.plan, *number));
+            slot.launches.extend(ran.map(|(_, item)| untimed(item)));
         }
         graph.set_frame(semaphores, job.frame.value())?;
         let _range = ToolRange::new(GpuWork::Chain.label());
@@ -105,6 +108,9 @@ impl CudaProcessor {
         }
         let chain = ToolRange::new(GpuWork::Chain.label());
         for (number, item) in job.plan.launches.iter().enumerate() {
+            if !self.chain.runs(&job.plan, number) {
+                continue;
+            }
             let range = ToolRange::new(item.label());
             self.chain.launch(&job.plan, number, extents, &views, &frame)?;
             recording
@@ -114,8 +120,10 @@ impl CudaProcessor {
             drop(range);
             if is_timed {
                 let bytes = job.plan.least_bytes(item, extents);
-                self.slots[job.slot].launches.push(KernelTime::untimed(item, bytes));
-                self.record_event(job.slot, number + 1, is_recorded)?;
+                let launches = &mut self.slots[job.slot].launches;
+                launches.push(KernelTime::untimed(item, bytes));
+                let count = launches.len();
+                self.record_event(job.slot, count, is_recorded)?;
             }
         }
         if let Some(screens) = &mut self.screens {

@@ -15,6 +15,8 @@ pub(super) struct Likeness {
     pub plan: u64,
     pub instrument: Instrument,
     pub has_guides: bool,
+    /// What is made once is made in it.
+    pub runs_all: bool,
 }
 
 /// A chain that is being recorded. It notes the nodes that change from frame to frame, each right after it was enqueued.

@@ -1,9 +1,9 @@
 //! The kernels of effects, loaded into a CUDA context, or linked in it and loaded into a Vulkan device.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::thread::{self, JoinHandle};
 
 use crate::cuda::{CudaContext, CudaStream, Function, Module, launch};
 use crate::kernels::{Binary, Effect, EffectId, Pass, PassDescription};
@@ -14,16 +14,22 @@ use super::in_queue::link_module;
 
 /// Loads effects once each, from any thread: what a frame needs was best loaded before by another.
 pub struct KernelLoader {
-    loaded: Mutex<HashMap<EffectId, Arc<LoadedEffect>>>,
-    /// Held while the driver loads a module.
-    loading: Mutex<()>,
-    /// The thread that loads what frames may need later.
-    behind: Mutex<Option<JoinHandle<()>>>,
+    effects: Mutex<HashMap<EffectId, Arc<Loading>>>,
+    /// Read while the driver loads a module: several threads may.
+    loading: RwLock<()>,
+    /// The threads that load what frames may need later.
+    behind: Mutex<Vec<JoinHandle<()>>>,
     is_stopping: AtomicBool,
     /// In whose queues the kernels run; `None`: on streams of the context.
     device: Option<Arc<Device>>,
     context: Arc<CudaContext>,
 }
+
+/// An effect, as soon as it is loaded; locked by the thread that loads it.
+type Loading = Mutex<Option<Arc<LoadedEffect>>>;
+
+/// Threads that load at a time at most: the driver's compiler takes one CPU core each, and memory.
+const LOADING_THREADS: usize = 8;
 
 /// The functions of an effect's passes, by pass; none of those that run no kernel. Kept as long as a frame may run them.
 pub enum LoadedEffect {
@@ -37,8 +43,8 @@ impl KernelLoader {
     /// Loads into the context. Nothing is loaded yet.
     pub(super) fn new(context: &Arc<CudaContext>) -> Self {
         Self {
-            loaded: Mutex::default(),
-            loading: Mutex::default(),
+            effects: Mutex::default(),
+            loading: RwLock::default(),
             behind: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             device: None,
@@ -59,14 +65,13 @@ impl KernelLoader {
     /// # Errors
     /// The effect is not compiled, or the driver refused its module or has no such entry: the error names the effect.
     pub fn load(&self, effect: &Effect) -> Result<Arc<LoadedEffect>, Error> {
-        if let Some(loaded) = self.find(effect.id) {
-            return Ok(loaded);
+        let loading = Arc::clone(self.effects().entry(effect.id).or_default());
+        // Another thread may be loading it.
+        let mut loading = loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*loading {
+            return Ok(Arc::clone(loaded));
         }
-        let _alone = self.alone();
-        // Another thread may have loaded it meanwhile.
-        if let Some(loaded) = self.find(effect.id) {
-            return Ok(loaded);
-        }
+        let _not_alone = self.loading.read().unwrap_or_else(PoisonError::into_inner);
         let loaded = Arc::new(match &self.device {
             Some(device) => {
                 let module = link_module(&self.context, device, effect)?;
@@ -77,8 +82,7 @@ impl KernelLoader {
                 LoadedEffect::Cuda(by_pass(effect, |pass| Ok(module.function(&pass.entry)?))?)
             }
         });
-        let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(effect.id, Arc::clone(&loaded));
+        *loading = Some(Arc::clone(&loaded));
         Ok(loaded)
     }
 
@@ -92,65 +96,67 @@ impl KernelLoader {
 
     /// How many effects are loaded.
     pub fn count(&self) -> usize {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).len()
+        let is_loaded = |loading: &&Arc<Loading>| loading.try_lock().is_ok_and(|loaded| loaded.is_some());
+        self.effects().values().filter(is_loaded).count()
     }
 
     /// As long as this is held, nobody else loads. cuFFT loads modules too while it plans, which has not ended under a checker that
     /// follows both.
-    pub(super) fn alone(&self) -> MutexGuard<'_, ()> {
-        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.loading.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loads these effects on a thread of its own, so that the first frame with one of them need not: the driver takes some
-    /// milliseconds to compile PTX. What cannot be loaded is left to that frame, which says why.
+    fn effects(&self) -> MutexGuard<'_, HashMap<EffectId, Arc<Loading>>> {
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Loads these effects, the first ones first, on threads of their own, so that the first frame with one of them need not: the driver
+    /// takes some milliseconds to compile PTX, or seconds where it never saw it. What cannot be loaded is left to that frame, which
+    /// says why.
     pub fn load_behind(self: &Arc<Self>, effects: Vec<Arc<Effect>>) {
-        let loader = Arc::clone(self);
-        let body = move || {
-            for effect in effects {
-                if loader.is_stopping.load(Ordering::Relaxed) {
-                    break;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let (effects, next) = (Arc::new(effects), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..threads.min(LOADING_THREADS).min(effects.len()) {
+            let (loader, effects, next) = (Arc::clone(self), Arc::clone(&effects), Arc::clone(&next));
+            let body = move || {
+                while let Some(effect) = effects.get(next.fetch_add(1, Ordering::Relaxed))
+                    && !loader.is_stopping.load(Ordering::Relaxed)
+                {
+                    if let Err(error) = loader.load(effect) {
+                        tracing::debug!("{error}");
+                    }
                 }
-                if let Err(error) = loader.load(&effect) {
-                    tracing::debug!("{error}");
-                }
+            };
+            match thread::Builder::new().name("kernel loader".into()).spawn(body) {
+                Ok(thread) => self.behind.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
+                Err(error) => tracing::debug!("kernels are loaded when they are needed: {error}"),
             }
-        };
-        match std::thread::Builder::new().name("kernel loader".into()).spawn(body) {
-            Ok(thread) => *self.behind.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
-            Err(error) => tracing::debug!("kernels are loaded when they are needed: {error}"),
         }
     }
 
-    /// Ends that thread, when it has loaded what it is at.
+    /// Ends those threads, when they have loaded what they are at.
     pub(super) fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
-        let thread = self.behind.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A panic was printed when it happened.
-        let _ = thread.map(JoinHandle::join);
+        let threads = std::mem::take(&mut *self.behind.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic was printed when it happened.
+            let _ = thread.join();
+        }
     }
 
     /// Unloads an effect that no plan will have any more, as soon as no frame runs it.
     pub fn forget(&self, effect: EffectId) {
-        self.loaded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&effect);
+        self.effects().remove(&effect);
     }
 
     /// Unloads all, as soon as no frame runs them.
     pub(super) fn forget_all(&self) {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.effects().clear();
     }
 
     /// Unloads everything, or leaves it to the driver where a kernel does not end.
     pub(super) fn abandon(&self) {
-        let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::forget(std::mem::take(&mut *all));
-    }
-
-    fn find(&self, effect: EffectId) -> Option<Arc<LoadedEffect>> {
-        let all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&effect).cloned()
+        std::mem::forget(std::mem::take(&mut *self.effects()));
     }
 }
 

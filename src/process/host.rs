@@ -10,7 +10,7 @@ use ash::vk;
 use smallvec::SmallVec;
 
 use crate::frame::{FrameNumber, Timelines};
-use crate::kernels::reference::{self, HostImages, HostScratch, MappedImage};
+use crate::kernels::reference::{self, HostImages, HostScratch, MappedImage, RanAt};
 use crate::kernels::{FrameExtents, Launch, Plan};
 use crate::scene::Target;
 use crate::timing::clock::Round;
@@ -340,7 +340,7 @@ impl Shared {
         job: &Job,
         extents: FrameExtents,
         (chain, overlay): ([u64; 2], Option<[u64; 2]>),
-        ran: &[[Duration; 2]],
+        ran: &[RanAt],
     ) -> Result<ChainTimes, Error> {
         if !job.instrument.has_parts() {
             return Ok(ChainTimes::default());
@@ -351,15 +351,17 @@ impl Shared {
             Some(Interval::new(start?, end?))
         };
         let milliseconds = |[start, end]: [u64; 2]| (end - start) as f64 * 1e-6;
-        let kernel_time = |(launch, ran): (&Launch, &[Duration; 2])| KernelTime {
-            since_start_ns: ran.map(|instant| instant.as_secs_f64() * 1e9),
-            ..KernelTime::untimed(launch, job.plan.least_bytes(launch, extents))
+        let kernel_time = |(launch, ran): (&Launch, &RanAt)| {
+            Some(KernelTime {
+                since_start_ns: (*ran)?.map(|instant| instant.as_secs_f64() * 1e9),
+                ..KernelTime::untimed(launch, job.plan.least_bytes(launch, extents))
+            })
         };
         let timed = if job.instrument.has_kernels() { ran } else { &[] };
         Ok(ChainTimes {
             interval: on_device(chain),
             chain_ms: Some(milliseconds(chain)),
-            kernels: job.plan.launches.iter().zip(timed).map(kernel_time).collect(),
+            kernels: job.plan.launches.iter().zip(timed).filter_map(kernel_time).collect(),
             overlay: overlay.and_then(on_device),
             overlay_ms: overlay.map(milliseconds),
         })

@@ -202,7 +202,7 @@ impl Processor for InQueueProcessor {
         slot.stamped = match (job.instrument.has_parts(), is_timed) {
             (false, _) => 0,
             (true, false) => 2,
-            (true, true) => 1 + job.plan.launches.len() as u32,
+            (true, true) => 1 + self.chain.running(&job.plan) as u32,
         };
         if slot.stamped > 0 {
             slot.make_room(&self.device, slot.stamped)?;

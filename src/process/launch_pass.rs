@@ -11,7 +11,8 @@ pub(super) struct FrameViews {
     pub guides: [Image; 4],
 }
 
-/// The first argument of a launch. `image` and `buffer` find what is the chain's own.
+/// The first argument of a launch. `image` and `buffer` find what is the chain's own. What is made once is given nothing that may
+/// be another in the next frame.
 pub(super) fn pass_of(
     item: &Launch,
     views: &FrameViews,
@@ -25,6 +26,17 @@ pub(super) fn pass_of(
         Some(ImageId::Processed) => views.processed,
         own => own.and_then(&image).unwrap_or_default(),
     };
+    if item.is_once() {
+        return Pass {
+            source: Image {
+                extent: image(item.sources[0]).extent,
+                ..Image::default()
+            },
+            buffers: item.buffers.map(|id| id.and_then(&buffer).unwrap_or_default()),
+            index: item.description().index,
+            ..Pass::default()
+        };
+    }
     let [source, second, third] = item.sources.map(image);
     let [depth, normal, albedo, motion] = views.guides;
     Pass {

@@ -70,7 +70,9 @@ impl CudaOnce {
         }
         self.chain.prepare(plan, extents)?;
         for number in 0..plan.launches.len() {
-            self.chain.launch(plan, number, extents, &views, frame)?;
+            if self.chain.runs(plan, number) {
+                self.chain.launch(plan, number, extents, &views, frame)?;
+            }
         }
         self.chain.end_frame();
         self.stream.synchronize().during(|| "run the kernels")?;

@@ -3,7 +3,7 @@
 use half::f16;
 use handover::kernels::reference::FrameParameters;
 use handover::kernels::{
-    BufferId, Effect, FrameExtents, Guide, HEADERS, ImageId, KeptId, Plan, State, TestGuides, Transform,
+    BufferId, Effect, FrameExtents, Guide, HEADERS, ImageId, KeptId, Launch, MadeId, Plan, State, TestGuides, Transform,
 };
 use rayon::prelude::*;
 use std::ffi::OsStr;
@@ -177,8 +177,12 @@ impl Program {
         let reals = [[time, time_delta], pointer, previous_pointer, jitter];
         bytes.extend_from_slice(bytemuck::cast_slice(reals.as_flattened()));
         let mut number = |value: usize| bytes.extend((value as u32).to_le_bytes());
-        number(job.plan.launches.len());
-        for (launch, unit) in job.plan.launches.iter().zip(&job.units) {
+        // All frames have the same parameters.
+        let launches = job.plan.launches.iter().zip(&job.units);
+        let runs = |(launch, _): &(&Launch, &usize)| kept_frames == 0 || !launch.is_once();
+        let launches: Vec<_> = launches.filter(runs).collect();
+        number(launches.len());
+        for (launch, unit) in launches {
             let description = launch.description();
             let [chunk, first] = self.first_kernel[*unit];
             let transform = job.plan.transform_of(launch, job.extents);
@@ -231,6 +235,8 @@ impl Places {
         let own = (0..plan.scratch.len()).map(ImageId::Scratch);
         let own = own.chain(kept(|state| state.images.len()).map(ImageId::Kept));
         let buffers = (0..plan.buffers.len()).map(BufferId::Scratch);
+        let made =
+            |(state, of): (usize, &State)| (0..of.made.len()).map(move |index| BufferId::Made(MadeId { state, index }));
         Self {
             images: [ImageId::Color]
                 .into_iter()
@@ -239,6 +245,7 @@ impl Places {
                 .collect(),
             buffers: buffers
                 .chain(kept(|state| state.buffers.len()).map(BufferId::Kept))
+                .chain(plan.states.iter().enumerate().flat_map(made))
                 .chain((0..plan.tables.len()).map(BufferId::Table))
                 .collect(),
         }

@@ -72,6 +72,9 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == mask; }
 
+// Zero bits before the first that is set.
+inline int __clz(int value) { return value == 0 ? 32 : __builtin_clz(unsigned(value)); }
+
 // Four of the eight bytes of both, each chosen by the lower three bits of a digit; its fourth bit spreads that byte's
 // sign.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {

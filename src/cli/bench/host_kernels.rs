@@ -1,7 +1,7 @@
 //! `handover bench kernels --processor host`: how long effects take on the CPU, and what they make of a picture.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fastrand::Rng;
@@ -74,7 +74,7 @@ impl Frame {
     }
 
     /// The next frame of the plan. Microseconds, of all and of each launch.
-    fn run(&mut self, plan: &Plan) -> anyhow::Result<(f64, Vec<f64>)> {
+    fn run(&mut self, plan: &Plan) -> anyhow::Result<(f64, Vec<Option<f64>>)> {
         self.number += 1;
         let pitch = |[width, _]: [u32; 2]| width as usize * size_of::<[f16; 4]>();
         let color = MappedImage {
@@ -95,11 +95,10 @@ impl Frame {
         };
         let began = Instant::now();
         let launches = run(plan, &mut images, &frame)?;
-        let us = began.elapsed().as_secs_f64() * 1e6;
-        let launches = launches
-            .iter()
-            .map(|[from, until]| (*until - *from).as_secs_f64() * 1e6);
-        Ok((us, launches.collect()))
+        let frame_us = began.elapsed().as_secs_f64() * 1e6;
+        let us = |[from, until]: [Duration; 2]| (until - from).as_secs_f64() * 1e6;
+        let launches = launches.iter().map(|ran| ran.map(us));
+        Ok((frame_us, launches.collect()))
     }
 }
 
@@ -193,7 +192,7 @@ fn round(case: &mut Case) -> anyhow::Result<()> {
         let (us, launches) = case.frame.run(&case.plan)?;
         sum += us;
         for (all, us) in case.launches.iter_mut().zip(launches) {
-            all.push(us);
+            all.extend(us);
         }
     }
     case.times.rounds_us.push(sum / f64::from(case.frames));
@@ -205,9 +204,13 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn finished(case: Case) -> HostTimes {
-    let names = case.plan.launches.iter().map(|launch| launch.entry().to_owned());
+    let launches = case.plan.launches.iter().zip(&case.launches);
+    // What is made once was made before the first round.
+    let launches = launches.filter(|(launch, _)| !launch.is_once());
     HostTimes {
-        launches_us: names.zip(case.launches.iter().map(|all| median(all))).collect(),
+        launches_us: launches
+            .map(|(launch, all)| (launch.entry().to_owned(), median(all)))
+            .collect(),
         ..case.times
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use fastrand::Rng;
 
-use crate::bench::kernels::{EffectTimes, KernelResults, Limits, text};
+use crate::bench::kernels::{EffectTimes, KernelResults, text};
+use crate::bench::need::{Limits, Need};
 use crate::cuda::{CudaDevice, Driver};
 use crate::kernels::{Catalogue, Chain, Effect, FrameExtents, Given, Plan, catalogue};
 use crate::live::{self, Fuse};
@@ -272,15 +273,21 @@ fn rounds(
         let plan = plan(chain, given);
         let once = timed.frame_us(&plan, FEWEST as u32)?;
         let frames = (ROUND_US / once).clamp(FEWEST, MOST) as u32;
-        let names = plan.launches.iter().map(|launch| launch.entry().to_owned());
+        let names = plan.launches.iter().map(|launch| match launch.is_once() {
+            true => format!("{} (once, in no frame that is timed)", launch.entry()),
+            false => launch.entry().to_owned(),
+        });
         let times = EffectTimes {
             effect: name.clone(),
             extent: extents.display,
             copy_bandwidth: 2.0 * image_bytes / copies * 1e6,
-            least_bytes: plan.least_frame_bytes(extents),
-            arithmetic: effects.iter().map(|effect| effect.arithmetic).sum(),
             rounds_us: Vec::new(),
             launches_us: names.zip(timed.launches_us(&plan, LAUNCH_FRAMES)?).collect(),
+            needs: plan
+                .launches
+                .iter()
+                .map(|launch| Need::of(&plan, launch, extents))
+                .collect(),
         };
         all.push((plan, frames, times));
     }

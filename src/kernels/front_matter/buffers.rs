@@ -60,6 +60,7 @@ impl BufferText {
             },
             zeroed: self.zeroed,
             keeps: self.keeps,
+            made: false,
             table: self.table,
         })
     }

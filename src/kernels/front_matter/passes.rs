@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::effect::{BufferDescription, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat};
+use super::super::effect::{
+    Arithmetic, BufferDescription, ImageShape, PassBuffer, PassDescription, PassImage, TexelFormat,
+};
 use super::super::grid::{Grid, GridKind, Transform};
 use crate::kernels::{POINTWISE_BLOCK, POINTWISE_TEXELS};
 
@@ -38,6 +40,13 @@ pub(super) struct PassText {
     #[serde(default)]
     pointwise: bool,
     transform: Option<Transform>,
+    #[serde(default)]
+    operations: f64,
+    #[serde(default)]
+    special: f64,
+    bytes_per_texel: Option<u64>,
+    #[serde(default)]
+    once: bool,
 }
 
 /// A warp across, eight rows.
@@ -80,6 +89,9 @@ impl<'a> Resolver<'a> {
         let effect = self.effect;
         if !pass.entry.starts_with(effect) {
             return Err(format!("expected an entry that starts with {effect:?}"));
+        }
+        if pass.once {
+            self.check_once(pass)?;
         }
         if let Some(transform) = pass.transform {
             return self.transform(pass, transform, last);
@@ -124,6 +136,7 @@ impl<'a> Resolver<'a> {
                     .into(),
             );
         }
+        let arithmetic = pass.arithmetic()?;
         for index in 0..repeat {
             let destination = match &pass.destination {
                 Some(name) if index + 1 == repeat => Some(self.write(name, pass, last)?),
@@ -148,6 +161,9 @@ impl<'a> Resolver<'a> {
                 index: pass.index + index,
                 pointwise: pass.pointwise,
                 transform: None,
+                arithmetic,
+                bytes_per_texel: pass.bytes_per_texel,
+                once: pass.once,
             });
             sources[0] = destination;
         }
@@ -199,7 +215,34 @@ impl<'a> Resolver<'a> {
             index: 0,
             pointwise: false,
             transform: Some(transform),
+            arithmetic: pass.arithmetic()?,
+            bytes_per_texel: pass.bytes_per_texel,
+            once: pass.once,
         });
+        Ok(())
+    }
+
+    /// What it makes must depend on parameters and extents alone, and must stay. Its buffers do from here on.
+    fn check_once(&mut self, pass: &PassText) -> Result<(), String> {
+        let reads_picture = pass.source.as_deref().is_some_and(|source| source != "input");
+        let has_images = pass.second.is_some() || pass.third.is_some() || pass.destination.is_some();
+        if reads_picture || has_images || pass.repeat.is_some() {
+            return Err(
+                "a pass that runs once writes buffers alone, and no picture is read: expected no image but the source \"input\", of \
+                 which it is given the extent, and no `repeat`"
+                    .into(),
+            );
+        }
+        for buffer in self.pass_buffers(&pass.buffers)?.iter().flatten() {
+            let described = &mut self.buffers[buffer.index];
+            if described.keeps || described.zeroed || described.table.is_some() {
+                return Err(format!(
+                    "runs once and uses {:?}: expected a buffer that is neither `zeroed`, kept nor a table",
+                    described.name
+                ));
+            }
+            described.made = true;
+        }
         Ok(())
     }
 
@@ -325,6 +368,19 @@ impl PassText {
     fn can_be_pointwise(&self) -> bool {
         let has_own_grid = self.threads.is_some() || self.texels.is_some() || self.repeat.is_some();
         self.source.is_some() && self.destination.is_some() && !has_own_grid
+    }
+
+    fn arithmetic(&self) -> Result<Arithmetic, String> {
+        let (operations, special) = (self.operations, self.special);
+        if ![operations, special]
+            .iter()
+            .all(|count| count.is_finite() && *count >= 0.0)
+        {
+            return Err(format!(
+                "expected `operations` and `special` of at least 0, found {operations} and {special}"
+            ));
+        }
+        Ok(Arithmetic { operations, special })
     }
 
     fn shape(&self) -> ImageShape {

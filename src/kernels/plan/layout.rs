@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::fuse::{FusedKernels, fuse};
-use super::{BufferId, Domain, Given, ImageId, KeptId, Launch, OwnBuffer, OwnImage, Plan, State};
+use super::{BufferId, Domain, Given, ImageId, KeptId, Launch, MadeId, OwnBuffer, OwnImage, Plan, State};
 use crate::kernels::Table;
 use crate::kernels::chain::Chain;
 use crate::kernels::effect::{BufferDescription, Effect, ImageShape, PassBuffer, PassImage, TexelFormat};
@@ -91,18 +91,20 @@ impl Plan {
             shape: *shape,
             domain: next,
         };
+        let made_buffers = effect.buffers.iter().filter(|buffer| buffer.made);
+        let own_buffer = |buffer: &BufferDescription| OwnBuffer {
+            size: buffer.size,
+            domain,
+        };
         let state = State {
             of: Arc::clone(effect),
             images: effect.kept_images.iter().map(own).collect(),
-            buffers: kept_buffers
-                .map(|buffer| OwnBuffer {
-                    size: buffer.size,
-                    domain,
-                })
-                .collect(),
+            buffers: kept_buffers.map(own_buffer).collect(),
+            made: made_buffers.map(own_buffer).collect(),
+            parameters: parameters.to_vec(),
         };
         let state_index = self.states.len();
-        let has_state = !(state.images.is_empty() && state.buffers.is_empty());
+        let has_state = !(state.images.is_empty() && state.buffers.is_empty() && state.made.is_empty());
         if has_state {
             self.states.push(state);
         }
@@ -115,19 +117,22 @@ impl Plan {
         self.tables.extend(table.cloned());
         // Where each of the effect's buffers stands: among the scratch ones, or among those its state keeps, or it is the table.
         let first_buffer = self.buffers.len();
-        let is_scratch = |buffer: &&BufferDescription| !buffer.keeps && buffer.table.is_none();
+        let is_scratch = |buffer: &&BufferDescription| !buffer.keeps && !buffer.made && buffer.table.is_none();
         let scratch_buffers = effect.buffers.iter().filter(is_scratch);
-        self.buffers.extend(scratch_buffers.map(|buffer| OwnBuffer {
-            size: buffer.size,
-            domain,
-        }));
+        self.buffers.extend(scratch_buffers.map(own_buffer));
         let buffer = |pass: PassBuffer| {
             let (before, described) = (&effect.buffers[..pass.index], &effect.buffers[pass.index]);
             let alike = |filter: &dyn Fn(&&BufferDescription) -> bool| before.iter().filter(filter).count();
-            match (described.table, described.keeps) {
-                (Some(_), _) => BufferId::Table(table_place),
-                (None, true) => BufferId::Kept(kept(alike(&|other| other.keeps), pass.previous)),
-                (None, false) => BufferId::Scratch(first_buffer + alike(&is_scratch)),
+            match described {
+                BufferDescription { table: Some(_), .. } => BufferId::Table(table_place),
+                BufferDescription { keeps: true, .. } => {
+                    BufferId::Kept(kept(alike(&|other| other.keeps), pass.previous))
+                }
+                BufferDescription { made: true, .. } => BufferId::Made(MadeId {
+                    state: state_index,
+                    index: alike(&|other| other.made),
+                }),
+                _ => BufferId::Scratch(first_buffer + alike(&is_scratch)),
             }
         };
         let value = |image: PassImage| match image {

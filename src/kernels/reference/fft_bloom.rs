@@ -58,14 +58,9 @@ pub(super) fn bright(pass: &ReferencePass, _: &mut [Texel], [light, ..]: [&mut [
     let light = bytemuck::cast_slice_mut::<u8, f32>(light);
     let planes = light.chunks_mut(halved.width * halved.height);
     for (channel, plane) in planes.enumerate() {
-        plane.par_chunks_mut(halved.width).enumerate().for_each(|(y, row)| {
-            row.fill(0.0);
-            for (x, value) in row
-                .iter_mut()
-                .enumerate()
-                .take(halved.across)
-                .filter(|_| y < halved.down)
-            {
+        let rows = plane.par_chunks_mut(halved.width).take(halved.down).enumerate();
+        rows.for_each(|(y, row)| {
+            for (x, value) in row.iter_mut().enumerate().take(halved.across) {
                 let part = |dx: usize, dy: usize| {
                     let color = pass.source.at((2 * x + dx) as i64, (2 * y + dy) as i64);
                     above(color, threshold, limit)[channel]
@@ -97,7 +92,9 @@ fn spread(pass: &ReferencePass, offset: [f64; 2], degrees_a_texel: f64) -> [f64;
     })
 }
 
-pub(super) fn glare(pass: &ReferencePass, _: &mut [Texel], [glare, ..]: [&mut [u8]; 4]) {
+/// Makes the glare, and the grid of light dark, of which `bright` writes what the picture covers.
+pub(super) fn glare(pass: &ReferencePass, _: &mut [Texel], [glare, light, ..]: [&mut [u8]; 4]) {
+    light.fill(0);
     let halved = Halved::of(pass);
     let degrees_a_texel = f64::from(pass.parameter::<f32>(VIEW)) / halved.down as f64;
     // Offsets to the left and upwards come round from the far end.

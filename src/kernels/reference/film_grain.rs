@@ -20,7 +20,7 @@ fn noise(hash: u32) -> f32 {
     (sum as f32 - 65535.0) / 65535.0
 }
 
-/// The noise of a grain: red's own, green's, blue's, and that of all three. Each hash is that of the one before.
+/// The noise of a grain: that of all three channels, red's own, green's and blue's. Each hash is that of the one before.
 fn grain(x: u32, y: u32, frame: u64) -> [f32; 4] {
     let mut hash = x.wrapping_add(pcg(y.wrapping_add(pcg(frame as u32))));
     std::array::from_fn(|_| {
@@ -36,7 +36,7 @@ pub(super) fn row(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
         // A grain is opaque or not: a share p of opaque ones deviates by sqrt(p (1 - p)), at most by 1/2.
         let level = luminance(*color).min(1.0);
         let response = 2.0 * (level * (1.0 - level)).sqrt();
-        let [red, green, blue, common] = grain(x / size, y / size, pass.frame.frame);
+        let [common, red, green, blue] = grain(x / size, y / size, pass.frame.frame);
         let grained = |value: f32, own: f32| {
             let noise = common * (1.0 - colour) + own * colour;
             value + amount * response * noise

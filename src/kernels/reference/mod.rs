@@ -70,7 +70,7 @@ mod zebra;
 
 pub use host_images::{HostGuides, HostImageError, HostImages, MappedImage};
 pub use host_memory::HostScratch;
-pub use run::{RunError, run};
+pub use run::{RanAt, RunError, run};
 
 /// What a frame gives every launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -157,6 +157,16 @@ pub struct Guides<'a> {
     pub albedo: FloatImage<'a>,
     /// xy: texels from this frame to the previous one.
     pub motion: FloatImage<'a>,
+}
+
+impl Guides<'_> {
+    /// No guides.
+    pub const NONE: Self = Self {
+        depth: FloatImage::NONE,
+        normal: FloatImage::NONE,
+        albedo: FloatImage::NONE,
+        motion: FloatImage::NONE,
+    };
 }
 
 impl ReferencePass<'_> {

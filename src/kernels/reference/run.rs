@@ -5,7 +5,7 @@ use super::host_memory::{HostBuffer, HostImage, HostMemory, HostScratch};
 use super::{
     FloatImage, FrameParameters, Guides, Reference, ReferencePass, RowFn, Texel, WholeFn, light, rounded, transform,
 };
-use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, Plan};
+use crate::kernels::plan::{BufferId, ImageId, KeptId, Launch, MadeId, Plan};
 use crate::kernels::{ChainMemory, FrameExtents, Guide};
 use crate::timing::ToolRange;
 use half::f16;
@@ -27,9 +27,11 @@ pub enum RunError {
     MissingGuide(Guide),
 }
 
-/// Runs all launches of a plan, from `color` to `processed`, and says when each began and ended, since the start. Nothing is
-/// written if a kernel has no reference.
-pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Result<Vec<[Duration; 2]>, RunError> {
+/// When a launch began and ended, since the start. `None`: what it makes was there from a frame before.
+pub type RanAt = Option<[Duration; 2]>;
+
+/// Runs the launches of a plan, from `color` to `processed`, and says when each ran. Nothing is written if a kernel has no reference.
+pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Result<Vec<RanAt>, RunError> {
     let started = Instant::now();
     // A transform has none: it is the same for every effect.
     let find = |launch: &Launch| match launch.description().transform {
@@ -74,11 +76,15 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
     };
     let mut times = Vec::with_capacity(plan.launches.len());
     for (launch, reference) in plan.launches.iter().zip(references) {
+        if !memory.runs(launch) {
+            times.push(None);
+            continue;
+        }
         let _range = ToolRange::new(launch.label());
         let began = started.elapsed();
         let Some(reference) = reference else {
             run_transform(plan, launch, images.extents, memory);
-            times.push([began, started.elapsed()]);
+            times.push(Some([began, started.elapsed()]));
             continue;
         };
         for index in &launch.zeroes {
@@ -101,7 +107,8 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
         {
             let extents = images.extents;
             let wants_light = matches!(reference, Reference::Light(_) | Reference::Whole(_));
-            if launch.sources.contains(&Some(ImageId::Color)) && !has_color[usize::from(wants_light)] {
+            let is_once = launch.is_once();
+            if launch.sources.contains(&Some(ImageId::Color)) && !is_once && !has_color[usize::from(wants_light)] {
                 has_color[usize::from(wants_light)] = true;
                 let texels = &mut colors[usize::from(wants_light)];
                 to_float(images.color, images.extents.scene, wants_light, texels);
@@ -110,6 +117,10 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
             let mut source = |image: Option<ImageId>| {
                 let converted = sources.next().expect("as many as a launch has");
                 let image = image?;
+                let extent = plan.extent_of(image, extents);
+                if is_once {
+                    return Some(FloatImage { texels: &[], extent });
+                }
                 let texels: &[Texel] = match memory.image(image) {
                     Some(HostImage::Float(texels)) => texels,
                     Some(HostImage::Rounded { texels, is_light }) if *is_light || !wants_light => texels,
@@ -120,7 +131,6 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
                     // No launch reads `Processed`.
                     None => &colors[usize::from(wants_light)],
                 };
-                let extent = plan.extent_of(image, extents);
                 Some(FloatImage { texels, extent })
             };
             let [first, second, third] = launch.sources.map(&mut source);
@@ -133,10 +143,13 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
                     .destination
                     .map_or(extent, |image| plan.extent_of(image, extents)),
                 parameters: &launch.parameters,
-                frame: *frame,
-                guides,
+                frame: if is_once { FrameParameters::default() } else { *frame },
+                guides: if is_once { Guides::NONE } else { guides },
                 buffers: tables,
-                kept_frames: launch.state.map_or(0, |state| memory.frames(state)),
+                kept_frames: match launch.state {
+                    Some(state) if !is_once => memory.frames(state),
+                    _ => 0,
+                },
                 index: launch.description().index,
             };
             let out = match (&mut destination, launch.destination) {
@@ -171,7 +184,7 @@ pub fn run(plan: &Plan, images: &mut HostImages, frame: &FrameParameters) -> Res
                 *place = taken;
             }
         }
-        times.push([began, started.elapsed()]);
+        times.push(Some([began, started.elapsed()]));
     }
     memory.end_frame();
     Ok(times)
@@ -211,7 +224,7 @@ enum Out<'a> {
     None,
 }
 
-/// In an effect's first frame what the previous one kept is NaN: a reference that reads it is found out.
+/// In an effect's first frame what the previous one kept is NaN, and what it makes once: a reference that reads it is found out.
 fn poison_first_frames(plan: &Plan, memory: &mut ChainMemory<HostMemory>) {
     for (index, state) in plan
         .states
@@ -233,6 +246,13 @@ fn poison_first_frames(plan: &Plan, memory: &mut ChainMemory<HostMemory>) {
         }
         for kept in 0..state.buffers.len() {
             let buffer = memory.buffer_mut(BufferId::Kept(previous(kept)));
+            buffer.into_iter().for_each(|buffer| buffer.bytes_mut().fill(0xff));
+        }
+        for made in 0..state.made.len() {
+            let buffer = memory.buffer_mut(BufferId::Made(MadeId {
+                state: index,
+                index: made,
+            }));
             buffer.into_iter().for_each(|buffer| buffer.bytes_mut().fill(0xff));
         }
     }

@@ -56,6 +56,41 @@ fn every_subset_is_its_effects_one_after_the_other() {
     }
 }
 
+/// What is made once is there in the frames that follow, and made again with other parameters: each picture is that of a chain that began
+/// with it.
+#[test]
+fn what_is_made_once_gives_the_pictures_of_a_chain_that_makes_it_in_each_frame() {
+    let makes = |effect: &&std::sync::Arc<crate::kernels::Effect>| effect.once().next().is_some();
+    let effects: Vec<_> = catalogue().effects().iter().filter(makes).collect();
+    assert!(!effects.is_empty());
+    for effect in effects {
+        let mut chain = Chain::with_enabled(catalogue(), &[&effect.name]).expect("an effect");
+        let mut scratch = HostScratch::default();
+        let mut frame = |chain: &Chain, extent: [u32; 2], seed| {
+            let color = random_image(seed, extent, BrokenPixels::Present);
+            let ran = run_on(chain, extent, &color, &mut scratch);
+            let fresh = run_on(chain, extent, &color, &mut HostScratch::default());
+            assert_eq!(
+                bits(&ran),
+                bits(&fresh),
+                "{} at {extent:?}, picture {seed}",
+                effect.name
+            );
+        };
+        for seed in 1..4 {
+            frame(&chain, [37, 23], seed);
+        }
+        for parameter in &effect.parameters {
+            let setting = format!("{}.{}", effect.name, parameter.name);
+            chain.set(&setting, parameter.maximum).expect("in range");
+            frame(&chain, [37, 23], 4);
+            frame(&chain, [37, 23], 5);
+        }
+        frame(&chain, [23, 37], 6);
+        frame(&chain, [23, 37], 7);
+    }
+}
+
 #[test]
 fn an_empty_chain_copies_every_bit() {
     let color = random_image(2, [33, 9], BrokenPixels::Present);

@@ -9,7 +9,6 @@ use std::sync::Arc;
 impl<'a> ReferencePass<'a> {
     /// A pass over one image, for tests of a single one.
     pub(crate) fn over(source: FloatImage<'a>, parameters: &'a [u8]) -> Self {
-        let none = FloatImage::NONE;
         Self {
             source,
             second: None,
@@ -17,12 +16,7 @@ impl<'a> ReferencePass<'a> {
             extent: source.extent,
             parameters,
             frame: FrameParameters::default(),
-            guides: Guides {
-                depth: none,
-                normal: none,
-                albedo: none,
-                motion: none,
-            },
+            guides: Guides::NONE,
             buffers: [&[]; 4],
             kept_frames: 1,
             index: 0,

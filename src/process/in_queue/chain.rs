@@ -120,8 +120,13 @@ impl QueueChain {
         Ok(Arc::clone(&self.loaded))
     }
 
+    /// How many launches of the plan that was prepared for run in this frame.
+    pub fn running(&self, plan: &Plan) -> usize {
+        plan.launches.iter().filter(|launch| self.memory.runs(launch)).count()
+    }
+
     /// Records the launches of the plan that was prepared for. What was written before, in the queue, is ordered before them;
-    /// what follows needs a barrier. `launched` is called after each, with its number.
+    /// what follows needs a barrier. `launched` is called after each that runs, with its number.
     pub fn record(&mut self, frame: &QueueFrame<'_>, mut launched: impl FnMut(usize)) {
         self.allocator.record_fresh(frame.commands);
         for Step { needs_barrier, work } in &self.loaded.steps {
@@ -130,6 +135,8 @@ impl QueueChain {
             }
             match work {
                 Work::Zero(buffer) => self.zero(frame.commands, *buffer),
+                // Its barrier stands between others that run.
+                Work::Launch(number) if !self.memory.runs(&frame.plan.launches[*number]) => {}
                 Work::Launch(number) => {
                     self.launch(frame, *number);
                     launched(*number);

@@ -57,7 +57,7 @@ impl Access {
             // A pass does not say which of its buffers it writes; a table is never written.
             let touched = match buffer {
                 BufferId::Table(_) => &mut access.reads,
-                BufferId::Scratch(_) | BufferId::Kept(_) => &mut access.writes,
+                BufferId::Scratch(_) | BufferId::Kept(_) | BufferId::Made(_) => &mut access.writes,
             };
             touched.push(Touched::Buffer(*buffer));
         }
