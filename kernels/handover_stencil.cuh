@@ -40,10 +40,12 @@ HANDOVER_INLINE Fetched fetch(const Image& image, const Place& place, int row) {
 template <bool is_inside>
 HANDOVER_INLINE void put(const Pass& pass, const Place& place, int row, uint4 texels) {
     int2 at = make_int2(place.at.x, place.at.y + row);
-    if (is_inside)
+    if (is_inside) {
         surf2Dwrite(texels, pass.destination.surface, at.x * int(texel_size), at.y);
-    else if (covers(pass.destination, at))
-        store_two(pass.destination, at, texels);
+        return;
+    }
+    if (!covers(pass.destination, at)) return;
+    store_two(pass.destination, at, texels);
 }
 
 // Red, green and blue of four texels, from the one left of a thread's two to the one right of them.
@@ -98,17 +100,15 @@ struct Made {
 // Makes a thread's texels. `stencil` makes the two in the middle row of three; it is given the words that have their alpha.
 template <bool is_inside, class Stencil>
 HANDOVER_INLINE void make_rows(const Pass& pass, const Place& place, const Stencil& stencil) {
-    Row above = channels(fetch<is_inside>(pass.source, place, -1));
-    Fetched first = fetch<is_inside>(pass.source, place, 0), next = fetch<is_inside>(pass.source, place, 1);
-    Row here = channels(first);
-    uint2 alphas = make_uint2(first.own.y, first.own.w);
-    // After three rows each stands again in the registers that it came from.
-#pragma unroll 3
+    // All are on their way before the first is waited for.
+    Fetched fetched[rows + 2];
+#pragma unroll
+    for (int k = 0; k < rows + 2; ++k) fetched[k] = fetch<is_inside>(pass.source, place, k - 1);
+    Row above = channels(fetched[0]), here = channels(fetched[1]);
+#pragma unroll
     for (int k = 0; k < rows; ++k) {
-        Fetched fetched = next;
-        // On its way while this row is computed.
-        if (k + 1 < rows) next = fetch<is_inside>(pass.source, place, k + 2);
-        Row below = channels(fetched);
+        Row below = channels(fetched[k + 2]);
+        uint2 alphas = make_uint2(fetched[k + 1].own.y, fetched[k + 1].own.w);
         Made made;
         for (;;) {
             made = stencil(above, here, below, alphas);
@@ -122,7 +122,6 @@ HANDOVER_INLINE void make_rows(const Pass& pass, const Place& place, const Stenc
         put<is_inside>(pass, place, k, made.texels);
         above = here;
         here = below;
-        alphas = make_uint2(fetched.own.y, fetched.own.w);
     }
 }
 

@@ -227,7 +227,7 @@ fn a_broken_kernel_is_found_out() {
     };
     for effect in catalogue().effects().iter().filter(keeps_to_extent) {
         for side in SIDES {
-            let code = without_last(&side, &effect.code);
+            let code = without_last(&side, &with_headers(&effect.code));
             units.push(Unit {
                 effect,
                 code,
