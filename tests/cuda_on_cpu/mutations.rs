@@ -157,7 +157,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("bloom", "light_of(there.of[x])", "there.of[x]"),
     ("bloom", "at.x % 2 == 0 ? 1 : -1", "at.y % 2 == 0 ? 1 : -1"),
     ("bloom", "j == 2 || j == 3 ? 2.0f : 1.0f", "1.0f"),
-    ("bloom", "first.x / 4 - 3", "first.x / 4 - 2"),
+    ("bloom", "(sixteenth_extent.x + 1) / 2", "sixteenth_extent.x / 2"),
     (
         "bloom",
         "sixteenth.at(place.x, place.y)",
@@ -276,11 +276,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
         "(two.x, two.y), parameters.threshold",
     ),
     ("fft_bloom", "light[i * plane] = 0.0f", "light[i * plane] = value"),
-    (
-        "fft_bloom",
-        "times_power_of_two<135>(least)",
-        "times_power_of_two<125>(least)",
-    ),
+    ("fft_bloom", "__clz(int(times - 1)), 1)", "__clz(int(times - 1)), 0)"),
     ("fft_bloom", "at.y + j >= down", "at.y + j > down"),
     ("fft_bloom", "re * y + im * x", "re * y - im * x"),
     ("fft_bloom", "{611.0f, 549.0f, 465.0f}", "{611.0f, 549.0f, 480.0f}"),
