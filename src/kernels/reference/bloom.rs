@@ -3,7 +3,8 @@
 //! Jimenez, *Next Generation Post Processing in Call of Duty: Advanced Warfare*, SIGGRAPH 2014. Texel (x, y) of a
 //! halved image covers texels (2x, 2y) to (2x + 1, 2y + 1), whatever the extents.
 
-use super::{ReferencePass, Texel};
+use super::{FloatImage, ReferencePass, Texel, rounded};
+use rayon::prelude::*;
 
 const THRESHOLD: usize = 0;
 const KNEE: usize = 1;
@@ -115,6 +116,46 @@ pub(super) fn up(pass: &ReferencePass, y: u32, out: &mut [Texel]) {
     for (out, narrow) in out.iter_mut().zip(narrow) {
         *out = add(scale(*narrow, 1.0 - scatter), scale(*out, scatter));
     }
+}
+
+/// An image between passes, as halves hold it.
+fn image(pass: &ReferencePass, extent: [u32; 2], row: impl Fn(&ReferencePass, u32, &mut [Texel]) + Sync) -> Vec<Texel> {
+    let [width, height] = extent.map(|length| length as usize);
+    let mut texels = vec![[0.0; 4]; width * height];
+    texels.par_chunks_mut(width).enumerate().for_each(|(y, out)| {
+        row(pass, y as u32, out);
+        rounded::to_halves(out, true);
+    });
+    texels
+}
+
+/// Down from the eighth to the 32nd, and up again.
+pub(super) fn small(pass: &ReferencePass, out: &mut [Texel], _: [&mut [u8]; 4]) {
+    let half = |extent: [u32; 2]| extent.map(|length| length.div_ceil(2));
+    let with = |source, second| ReferencePass {
+        source,
+        second,
+        ..*pass
+    };
+    let eighth = pass.source;
+    let extent = half(eighth.extent);
+    let texels = image(pass, extent, down);
+    let sixteenth = FloatImage {
+        texels: &texels,
+        extent,
+    };
+    let extent = half(extent);
+    let texels = image(&with(sixteenth, None), extent, down);
+    let thirty_second = FloatImage {
+        texels: &texels,
+        extent,
+    };
+    let texels = image(&with(thirty_second, Some(sixteenth)), sixteenth.extent, up);
+    let lit = FloatImage {
+        texels: &texels,
+        ..sixteenth
+    };
+    out.copy_from_slice(&image(&with(lit, Some(eighth)), eighth.extent, up));
 }
 
 pub(super) fn composite(pass: &ReferencePass, y: u32, out: &mut [Texel]) {

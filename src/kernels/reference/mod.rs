@@ -266,6 +266,7 @@ pub fn of(entry: &str) -> Option<Reference> {
         "bloom_bright" => Reference::Light(bloom::bright),
         "bloom_down" => Reference::Light(bloom::down),
         "bloom_up" => Reference::Light(bloom::up),
+        "bloom_small" => Reference::Whole(bloom::small),
         "bloom_composite" => Reference::Light(bloom::composite),
         "chromatic_aberration" => Reference::Light(chromatic_aberration::row),
         "reinhard" => Reference::Light(reinhard::row),
