@@ -95,7 +95,7 @@ source = "eighth_lit"
 second = "quarter"
 destination = "quarter_lit"
 divisor = 4
-texels = [4, 4]
+texels = [4, 2]
 block = [32, 2]
 
 [[passes]]
@@ -104,7 +104,7 @@ source = "quarter_lit"
 second = "half"
 destination = "half_lit"
 divisor = 2
-texels = [4, 4]
+texels = [4, 2]
 block = [32, 2]
 
 [[passes]]
@@ -112,7 +112,7 @@ entry = "bloom_composite"
 source = "half_lit"
 second = "input"
 destination = "output"
-texels = [4, 8]
+texels = [4, 2]
 block = [32, 4]
 ---*/
 #include "handover.cuh"
@@ -148,6 +148,10 @@ HANDOVER_INLINE float3 of_left(float3 value) {
 HANDOVER_INLINE float3 of_right(float3 value) {
     return make_float3(__shfl_down_sync(~0u, value.x, 1), __shfl_down_sync(~0u, value.y, 1),
                        __shfl_down_sync(~0u, value.z, 1));
+}
+
+HANDOVER_INLINE float3 of_other(float3 value) {
+    return make_float3(__shfl_xor_sync(~0u, value.x, 1), __shfl_xor_sync(~0u, value.y, 1), __shfl_xor_sync(~0u, value.z, 1));
 }
 
 HANDOVER_INLINE float3 to_color(unsigned red_green, unsigned blue_alpha) {
@@ -276,13 +280,33 @@ struct Four {
     float3 of[4];
 };
 
+HANDOVER_INLINE Pair even_tent(const Pair& a, const Pair& b, const Pair& c, const Pair& d) {
+    return {even_tent(a.even, b.even, c.even, d.even), even_tent(a.odd, b.odd, c.odd, d.odd)};
+}
+
+HANDOVER_INLINE Pair odd_tent(const Pair& a, const Pair& b, const Pair& c, const Pair& d) {
+    return {odd_tent(a.even, b.even, c.even, d.even), odd_tent(a.odd, b.odd, c.odd, d.odd)};
+}
+
 // What a lane's pair becomes along a row, in 16ths.
-HANDOVER_INLINE Four enlarged(uint4 bits) {
-    Pair here = to_pair(bits);
+HANDOVER_INLINE Four enlarged(const Pair& here) {
     Pair left = {of_left(here.even), of_left(here.odd)}, right = {of_right(here.even), of_right(here.odd)};
     return {even_tent(left.even, left.odd, here.even, here.odd), odd_tent(left.odd, here.even, here.odd, right.even),
             even_tent(left.odd, here.even, here.odd, right.even),
             odd_tent(here.even, here.odd, right.even, right.odd)};
+}
+
+// 1 in lanes of odd number.
+HANDOVER_INLINE int odd_lane() { return lane() % 2; }
+
+// Two lanes have eight texels, whose pairs the even lane and the odd one read and write in turn: so each access of both is 32
+// bytes side by side, which is what memory moves at a time. What a lane made of its own four texels it exchanges for that.
+HANDOVER_INLINE Four dealt(const Four& own) {
+    bool odd = odd_lane();
+    float3 first = odd ? own.of[0] : own.of[2], second = odd ? own.of[1] : own.of[3];
+    first = of_other(first), second = of_other(second);
+    if (odd) return {first, second, own.of[2], own.of[3]};
+    return {own.of[0], own.of[1], first, second};
 }
 
 // Two pairs of a row.
@@ -292,72 +316,53 @@ struct Bits {
 
 template <bool inside>
 HANDOVER_INLINE Bits load_four(const Image& image, int pair, int y) {
-    return {load_pair_bits<inside>(image, 2 * pair, y), load_pair_bits<inside>(image, 2 * pair + 1, y)};
+    pair = 2 * pair - odd_lane();
+    return {load_pair_bits<inside>(image, pair, y), load_pair_bits<inside>(image, pair + 2, y)};
 }
 
 // Stores those of four texels that are inside.
 HANDOVER_INLINE void store_four(const Image& image, int2 at, const Bits& bits) {
-    if (!is_middle() || at.y < 0 || !covers(image, at)) return;
-    store_two(image, at, bits.of[0]);
-    at.x += 2;
-    if (covers(image, at)) store_two(image, at, bits.of[1]);
+    at.x -= 2 * odd_lane();
+    if (lane() > 1 && covers(image, at)) store_two(image, at, bits.of[0]);
+    at.x += 4;
+    if (lane() < made_lanes && covers(image, at)) store_two(image, at, bits.of[1]);
 }
 
-// Rows of the enlarged source, `rows` of the source, from `top` on. `make` is given four texels in 256ths and what `into` holds in
-// their place, and gives what is stored there.
-template <bool inside, int rows, typename Make>
+// The two rows that row `top` of the source becomes: first along columns, then along rows. `make` is given four texels in 256ths and
+// what `into` holds in their place, and gives what is stored there. More rows a thread would share more of the source, but leave
+// the device fewer warps.
+template <bool inside, typename Make>
 HANDOVER_INLINE void up_from(const Pass& pass, int pair, int top, const Make& make) {
-    const Image &source = pass.source, &into = pass.second;
-    uint4 bits[rows + 4];
-    Bits there[2 * rows];
+    const Image& into = pass.second;
+    Pair row[5];
+    uint4 bits[5];
 #pragma unroll
-    for (int k = 0; k < 5; ++k) bits[k] = load_pair_bits<inside>(source, pair, top - 2 + k);
-    there[0] = load_four<inside>(into, pair, 2 * top);
-    Four row[rows + 4];
+    for (int k = 0; k < 5; ++k) bits[k] = load_pair_bits<inside>(pass.source, pair, top - 2 + k);
+    Bits upper = load_four<inside>(into, pair, 2 * top), lower = load_four<inside>(into, pair, 2 * top + 1);
 #pragma unroll
-    for (int k = 0; k < 3; ++k) row[k] = enlarged(bits[k]);
-#pragma unroll
-    for (int k = 0; k <= rows; ++k) {
-        // What the next step needs is on its way meanwhile.
-        if (k + 5 < rows + 4) bits[k + 5] = load_pair_bits<inside>(source, pair, top - 2 + k + 5);
-        row[k + 3] = enlarged(bits[k + 3]);
-        const Four &a = row[k], &b = row[k + 1], &c = row[k + 2], &d = row[k + 3];
-        int2 at = make_int2(4 * pair, 2 * (top + k));
-        if (k > 0) {
-            Four odd;
-#pragma unroll
-            for (int x = 0; x < 4; ++x) odd.of[x] = odd_tent(a.of[x], b.of[x], c.of[x], d.of[x]);
-            store_four(pass.destination, make_int2(at.x, at.y - 1), make(odd, there[2 * k - 1]));
-        }
-        if (2 * k + 1 < 2 * rows) there[2 * k + 1] = load_four<inside>(into, pair, 2 * (top + k) + 1);
-        if (k < rows) {
-            Four even;
-#pragma unroll
-            for (int x = 0; x < 4; ++x) even.of[x] = even_tent(a.of[x], b.of[x], c.of[x], d.of[x]);
-            store_four(pass.destination, at, make(even, there[2 * k]));
-        }
-        if (2 * k + 2 < 2 * rows) there[2 * k + 2] = load_four<inside>(into, pair, 2 * (top + k) + 2);
-    }
+    for (int k = 0; k < 5; ++k) row[k] = to_pair(bits[k]);
+    int2 at = make_int2(4 * pair, 2 * top);
+    store_four(pass.destination, at, make(dealt(enlarged(even_tent(row[0], row[1], row[2], row[3]))), upper));
+    ++at.y;
+    store_four(pass.destination, at, make(dealt(enlarged(odd_tent(row[1], row[2], row[3], row[4]))), lower));
 }
 
-template <int rows, typename Make>
+template <typename Make>
 HANDOVER_INLINE void up(const Pass& pass, const Make& make) {
     const Image &source = pass.source, &into = pass.second;
     // Of an odd extent the last pair has one texel, of which two are made, or one.
-    Tiles tiles((int(pass.destination.extent.x) + 3) / 4, (int(pass.destination.extent.y) + 1) / 2, rows);
+    Tiles tiles((int(pass.destination.extent.x) + 3) / 4, (int(pass.destination.extent.y) + 1) / 2, 1);
     for (int index = tiles.first(); index < tiles.across * tiles.down; index += tiles.step()) {
         Tile tile = tiles[index];
-        int pair = tile.pair + lane(), top = tile.top + int(threadIdx.y) * rows, bottom = tile.top + tiles.height;
+        int pair = tile.pair + lane(), top = tile.top + int(threadIdx.y), bottom = tile.top + tiles.height;
         // The same for the whole block.
         if (all_inside(source, tile.pair, tile.pair + 31, tile.top - 2, bottom + 1) &&
             all_inside(into, 2 * tile.pair, 2 * tile.pair + 63, 2 * tile.top, 2 * bottom - 1))
-            up_from<true, rows>(pass, pair, top, make);
+            up_from<true>(pass, pair, top, make);
         else
-            up_from<false, rows>(pass, pair, top, make);
+            up_from<false>(pass, pair, top, make);
     }
 }
-
-constexpr int up_rows = 2, composite_rows = 4;
 
 // A colour between narrow light and wide light, of which `wide` is the sum that `weight` makes a mean.
 HANDOVER_INLINE float3 mixed(float3 narrow, float3 wide, float scatter, float weight) {
@@ -366,7 +371,7 @@ HANDOVER_INLINE float3 mixed(float3 narrow, float3 wide, float scatter, float we
 
 extern "C" __global__ void bloom_up(const __grid_constant__ Pass pass,
                                     const __grid_constant__ BloomParameters parameters) {
-    up<up_rows>(pass, [&](const Four& wide, const Bits& there) {
+    up(pass, [&](const Four& wide, const Bits& there) {
         Bits made;
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
@@ -486,10 +491,10 @@ HANDOVER_INLINE uint2 lit(unsigned red_green, unsigned blue_alpha, float3 added,
     return make_uint2(to_halves(red, green), with_low(blue_alpha, blue));
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) bloom_composite(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 7) bloom_composite(const __grid_constant__ Pass pass,
                                            const __grid_constant__ BloomParameters parameters) {
     float weight = parameters.intensity * (1.0f / 256.0f);
-    up<composite_rows>(pass, [&](const Four& wide, const Bits& there) {
+    up(pass, [&](const Four& wide, const Bits& there) {
         Bits made;
 #pragma unroll
         for (int x = 0; x < 2; ++x) {
