@@ -71,30 +71,55 @@ struct History {
     float weight;
 };
 
-// Adds a texel of the previous frame if it shows the same surface.
-HANDOVER_INLINE void add(History& history, const Pass& pass, int x, int y, float weight, const Place& here,
-                         float reach) {
-    int2 at = inside(pass.source, x, y);
-    size_t there = place(pass.source, at.x, at.y);
+// Adds texels of the previous frame, of those that show the same surface; all are asked for before the first is looked at.
+template <int count>
+HANDOVER_INLINE void add(History& history, const Pass& pass, const int2 (&at)[count], const float (&weights)[count],
+                         const Place& here, float reach) {
     Surfaces previous = surfaces(pass, pass.buffers[3]);
-    Place surface = unpacked(previous.places[there]);
-    float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
-          dz = surface.normal.z - here.normal.z;
-    bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2;
-    if (!same || !is_inside(pass.source, x, y)) return;
-    float2 means = previous.means[there];
-    history.color = history.color + picture(pass, pass.buffers[2]).colors[there] * weight;
-    history.mean += means.x * weight;
-    history.square += means.y * weight;
-    history.frames += previous.frames[there] * weight;
-    history.weight += weight;
+    const float4* colors = picture(pass, pass.buffers[2]).colors;
+    size_t there[count];
+    uint4 bits[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        int2 nearest = inside(pass.source, at[k].x, at[k].y);
+        there[k] = place(pass.source, nearest.x, nearest.y);
+        bits[k] = previous.places[there[k]];
+    }
+    float weight[count], sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        Place surface = unpacked(bits[k]);
+        float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
+              dz = surface.normal.z - here.normal.z;
+        bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2 &&
+                    is_inside(pass.source, at[k].x, at[k].y);
+        weight[k] = same ? weights[k] : 0.0f;
+        sum += weight[k];
+    }
+    if (!(sum > 0.0f)) return;
+    float4 color[count];
+    float2 means[count];
+    float frames[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        color[k] = colors[there[k]];
+        means[k] = previous.means[there[k]];
+        frames[k] = previous.frames[there[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        history.color = history.color + color[k] * weight[k];
+        history.mean += means[k].x * weight[k];
+        history.square += means[k].y * weight[k];
+        history.frames += frames[k] * weight[k];
+    }
+    history.weight += sum;
 }
 
 // The history of a texel (section 4.1); its weight is 0 where there is none.
-HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here, float2 slopes) {
+HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here, float2 slopes, float2 motion) {
     const History none = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), 0.0f, 0.0f, 0.0f, 0.0f};
-    if (pass.kept_frames == 0) return none;
-    float2 motion = load_motion(pass, at.x, at.y);
+    if (pass.kept_frames == 0 || !(fabsf(here.depth) < farthest)) return none;
     float x = float(at.x) + motion.x, y = float(at.y) + motion.y;
     // NaN is nowhere.
     float width = float(pass.source.extent.x), height = float(pass.source.extent.y);
@@ -103,53 +128,61 @@ HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here
     int left = int(floorf(x)), top = int(floorf(y));
     float across = x - floorf(x), down = y - floorf(y);
     History history = none;
+    int2 taps[4];
+    float weights[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        float weight = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
-        add(history, pass, left + k % 2, top + k / 2, weight, here, reach);
+        taps[k] = make_int2(left + k % 2, top + k / 2);
+        weights[k] = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
     }
+    add(history, pass, taps, weights, here, reach);
     if (history.weight >= least_weight) return history;
     // Thin things are found around the place, if anywhere.
     history = none;
     left = int(floorf(x + 0.5f)) - 1;
     top = int(floorf(y + 0.5f)) - 1;
+    const float alike[3] = {1.0f, 1.0f, 1.0f};
+#pragma unroll 1
+    for (int row = 0; row < 3; ++row) {
+        int2 beside[3];
 #pragma unroll
-    for (int k = 0; k < 9; ++k) add(history, pass, left + k % 3, top + k / 3, 1.0f, here, reach);
+        for (int k = 0; k < 3; ++k) beside[k] = make_int2(left + k, top + row);
+        add(history, pass, beside, alike, here, reach);
+    }
     return history;
 }
 
-// Weights are powers of two: e^-unlike 2^spline cosine^128 = 2^(128 (1 + spline / 128 - unlike / (128 ln 2) +
-// log2(cosine / 2))), so that one exponential and one logarithm make each. The sum before the logarithm is limited to
-// [0, 1], where NaN is 0: what is like no number has the weight 2^-128, which is 0.
+// Weights are powers of two: e^-unlike cosine^128 = 2^(128 - unlike / ln 2 + 128 log2(cosine / 2)), so that one exponential and
+// one logarithm make each. No term is NaN: what is like no number has the normal 0, whose logarithm is minus infinity.
 constexpr float sharpness = 128.0f;
-constexpr float natural = 88.7228391f;  // 128 ln 2
+constexpr float natural = 0.693147181f;  // ln 2
 
 // The texel that taps are compared with.
 struct Center {
     float depth;
     float3 half_normal;
-    float across, along;  // how depth is expected to change with a texel along x and along y, times 128 ln 2
+    float across, along;  // how depth is expected to change with a texel along x and along y, times ln 2
 };
 
 HANDOVER_INLINE Center center(uint4 bits, float sigma_depth) {
     Place here = unpacked(bits);
     float2 slopes = unpacked_slopes(bits);
-    float3 normal = here.normal;
-    float scale = natural * sigma_depth;
-    return {here.depth, make_float3(0.5f * normal.x, 0.5f * normal.y, 0.5f * normal.z), scale * slopes.x,
-            scale * slopes.y};
+    bool is_known = slopes.x + slopes.y < farthest;
+    float half = is_known ? 0.5f : 0.0f, scale = natural * sigma_depth;
+    return {here.depth, make_float3(half * here.normal.x, half * here.normal.y, half * here.normal.z),
+            is_known ? scale * slopes.x : 0.0f, is_known ? scale * slopes.y : 0.0f};
 }
 
-// How depth is expected to change so many texels along x, times 128 ln 2. A thousandth of it is no edge.
+// How depth is expected to change so many texels along x, times ln 2. A thousandth of it is no edge.
 HANDOVER_INLINE float change(const Center& here, float texels) {
-    return fmaf(here.depth, 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
+    return fmaf(fabsf(here.depth), 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
 }
 
-// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `unlike` is what its light adds.
-HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float spline, float per_depth, float unlike) {
+// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `like` what its distance and its light
+// make of it, and `sharpness`.
+HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float per_depth, float like) {
     float away = (tap.depth - here.depth) * per_depth;
-    float like = saturate((spline - fabsf(away)) - unlike);
     float cosine = saturate(fmaf(tap.normal.z, here.half_normal.z,
                                  fmaf(tap.normal.y, here.half_normal.y, tap.normal.x * here.half_normal.x)));
-    return approximate_exp2(sharpness * (like + approximate_log2(cosine)));
+    return approximate_exp2(fmaf(approximate_log2(cosine), sharpness, like - fabsf(away)));
 }

@@ -25,8 +25,11 @@ HANDOVER_INLINE Place unpacked(uint4 bits) {
     return {__uint_as_float(bits.x), normal};
 }
 
+// Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
+constexpr float nowhere = 3e38f, farthest = 1e15f;
+
 // Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
-// NaN.
+// `nowhere`.
 template <int count>
 struct Rows {
     unsigned begin[count];
@@ -46,30 +49,30 @@ HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
     return rows;
 }
 
-// Elements of sixteen bytes in the rows of a column's taps. Where all are inside, one is a multiple of a row further on.
-template <bool all_inside>
+// The same to take elements of arrays from. Where all rows are inside, one is a multiple of a row further on, and none is
+// looked at.
+template <int count, bool all_inside>
 struct Taps {
-    Rows<column + 4> rows_at;
+    Rows<count> rows_at;
 
-    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : rows_at(rows<column + 4>(pass, top, step)) {}
+    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : rows_at(rows<count>(pass, top, step)) {}
     template <typename T>
-    HANDOVER_INLINE const T* at(const T* beside, int row) const {
-        return beside + rows_at.begin[row];
+    HANDOVER_INLINE T& at(T* beside, int row) const {
+        return beside[rows_at.begin[row]];
     }
     HANDOVER_INLINE bool is_outside(int row) const { return rows_at.outside >> row & 1u; }
 };
 
-template <>
-struct Taps<true> {
+template <int count>
+struct Taps<count, true> {
     size_t first;
     unsigned pitch;
 
     HANDOVER_INLINE Taps(const Pass& pass, int top, int step)
-        : first(size_t(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step) * 16u) {}
+        : first(size_t(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step)) {}
     template <typename T>
-    HANDOVER_INLINE const T* at(const T* beside, int row) const {
-        const char* bytes = reinterpret_cast<const char*>(beside + first);
-        return reinterpret_cast<const T*>(bytes + (unsigned long long)(unsigned(row)) * pitch);
+    HANDOVER_INLINE T& at(T* beside, int row) const {
+        return beside[first + (unsigned long long)(unsigned(row)) * pitch];
     }
     HANDOVER_INLINE bool is_outside(int) const { return false; }
 };
@@ -93,10 +96,9 @@ HANDOVER_INLINE int top_of(const Pass& pass, int block) {
     return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
 }
 
-// Whether all taps of a column are inside.
-HANDOVER_INLINE bool all_inside(const Pass& pass, int top) {
-    int step = 1 << pass.index;
-    return top >= 2 * step && top + (column + 1) * step < int(pass.source.extent.y);
+// Whether the rows are inside from so many steps above a column to as many below it.
+HANDOVER_INLINE bool all_inside(const Pass& pass, int top, int reach, int step) {
+    return top >= reach * step && top + (column - 1 + reach) * step < int(pass.source.extent.y);
 }
 
 // What the light becomes on the surface.
