@@ -176,7 +176,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
     const float4* colors = elements<float4>(pass.buffers[0]);
     const float4* normals = elements<float4>(normals_buffer);
     float per_normal = -2.0f * per_square(parameters.sigma_normal);
-    Taps<column + 4, all_inside> taps = {pass, top - 2 * step, step};
+    Taps<all_inside> taps = {pass, top - 2 * step, step};
 #pragma unroll
     for (int k = 0; k < column; ++k) {
         float4 color = taps.at(colors + x, k + 2), normal = taps.at(normals + x, k + 2);
@@ -256,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     float4* destination = elements<float4>(pass.buffers[1]);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
@@ -278,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     float scale = root_of_ln_2 * parameters.sigma_color / float(1 << pass.index);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];

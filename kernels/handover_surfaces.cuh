@@ -43,10 +43,6 @@ HANDOVER_INLINE float2 unpacked_slopes(uint4 bits) {
     return make_float2(__uint_as_float(bits.w << 24 | bits.z >> 16 << 8), __uint_as_float(bits.w & 0xffffff00u));
 }
 
-HANDOVER_INLINE bool is_inside(const Image& image, int x, int y) {
-    return x >= 0 && y >= 0 && x < int(image.extent.x) && y < int(image.extent.y);
-}
-
 HANDOVER_INLINE size_t place(const Image& image, int x, int y) { return size_t(y) * image.extent.x + x; }
 
 // How much depth changes from texel to texel: the lesser of both sides, so that an outline has the slope
@@ -71,29 +67,36 @@ struct History {
     float weight;
 };
 
-// Adds texels of the previous frame, of those that show the same surface; all are asked for before the first is looked at.
+// Columns or rows of the previous frame, and what a tap there weighs; those outside weigh nothing.
 template <int count>
-HANDOVER_INLINE void add(History& history, const Pass& pass, const int2 (&at)[count], const float (&weights)[count],
+struct Line {
+    unsigned at[count];
+    float weight[count];
+
+    HANDOVER_INLINE void set(int k, int place, unsigned length, float inside_weight) {
+        at[k] = unsigned(min(max(place, 0), int(length) - 1));
+        weight[k] = int(at[k]) == place ? inside_weight : 0.0f;
+    }
+};
+
+// Adds texels of a row of the previous frame, of those that show the same surface: all are asked for before the first is looked at.
+template <int count>
+HANDOVER_INLINE void add(History& history, const Pass& pass, const Line<count>& columns, unsigned row, float row_weight,
                          const Place& here, float reach) {
     Surfaces previous = surfaces(pass, pass.buffers[3]);
     const float4* colors = picture(pass, pass.buffers[2]).colors;
-    size_t there[count];
+    unsigned begin = row * pass.source.extent.x;
     uint4 bits[count];
 #pragma unroll
-    for (int k = 0; k < count; ++k) {
-        int2 nearest = inside(pass.source, at[k].x, at[k].y);
-        there[k] = place(pass.source, nearest.x, nearest.y);
-        bits[k] = previous.places[there[k]];
-    }
+    for (int k = 0; k < count; ++k) bits[k] = previous.places[begin + columns.at[k]];
     float weight[count], sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
         Place surface = unpacked(bits[k]);
         float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
               dz = surface.normal.z - here.normal.z;
-        bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2 &&
-                    is_inside(pass.source, at[k].x, at[k].y);
-        weight[k] = same ? weights[k] : 0.0f;
+        bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2;
+        weight[k] = same ? columns.weight[k] * row_weight : 0.0f;
         sum += weight[k];
     }
     if (!(sum > 0.0f)) return;
@@ -102,16 +105,16 @@ HANDOVER_INLINE void add(History& history, const Pass& pass, const int2 (&at)[co
     float frames[count];
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-        color[k] = colors[there[k]];
-        means[k] = previous.means[there[k]];
-        frames[k] = previous.frames[there[k]];
+        color[k] = colors[begin + columns.at[k]];
+        means[k] = previous.means[begin + columns.at[k]];
+        frames[k] = previous.frames[begin + columns.at[k]];
     }
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-        history.color = history.color + color[k] * weight[k];
-        history.mean += means[k].x * weight[k];
-        history.square += means[k].y * weight[k];
-        history.frames += frames[k] * weight[k];
+        history.color = accumulate(history.color, color[k], weight[k]);
+        history.mean = fmaf(means[k].x, weight[k], history.mean);
+        history.square = fmaf(means[k].y, weight[k], history.square);
+        history.frames = fmaf(frames[k], weight[k], history.frames);
     }
     history.weight += sum;
 }
@@ -122,32 +125,30 @@ HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here
     if (pass.kept_frames == 0 || !(fabsf(here.depth) < farthest)) return none;
     float x = float(at.x) + motion.x, y = float(at.y) + motion.y;
     // NaN is nowhere.
-    float width = float(pass.source.extent.x), height = float(pass.source.extent.y);
-    if (!(x >= -1.0f && x <= width && y >= -1.0f && y <= height)) return none;
+    uint2 extent = pass.source.extent;
+    if (!(x >= -1.0f && x <= float(extent.x) && y >= -1.0f && y <= float(extent.y))) return none;
     float reach = depth_share * here.depth + 2.0f * (slopes.x + slopes.y);
-    int left = int(floorf(x)), top = int(floorf(y));
-    float across = x - floorf(x), down = y - floorf(y);
+    float left = floorf(x), top = floorf(y), across = x - left, down = y - top;
     History history = none;
-    int2 taps[4];
-    float weights[4];
+    Line<2> columns, rows;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        taps[k] = make_int2(left + k % 2, top + k / 2);
-        weights[k] = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
+    for (int k = 0; k < 2; ++k) {
+        columns.set(k, int(left) + k, extent.x, k ? across : 1.0f - across);
+        rows.set(k, int(top) + k, extent.y, k ? down : 1.0f - down);
     }
-    add(history, pass, taps, weights, here, reach);
+#pragma unroll
+    for (int k = 0; k < 2; ++k) add(history, pass, columns, rows.at[k], rows.weight[k], here, reach);
     if (history.weight >= least_weight) return history;
     // Thin things are found around the place, if anywhere.
     history = none;
-    left = int(floorf(x + 0.5f)) - 1;
-    top = int(floorf(y + 0.5f)) - 1;
-    const float alike[3] = {1.0f, 1.0f, 1.0f};
-#pragma unroll 1
-    for (int row = 0; row < 3; ++row) {
-        int2 beside[3];
+    Line<3> around;
 #pragma unroll
-        for (int k = 0; k < 3; ++k) beside[k] = make_int2(left + k, top + row);
-        add(history, pass, beside, alike, here, reach);
+    for (int k = 0; k < 3; ++k) around.set(k, int(floorf(x + 0.5f)) - 1 + k, extent.x, 1.0f);
+#pragma unroll 1
+    for (int k = -1; k <= 1; ++k) {
+        Line<1> row;
+        row.set(0, int(floorf(y + 0.5f)) + k, extent.y, 1.0f);
+        add(history, pass, around, row.at[0], row.weight[0], here, reach);
     }
     return history;
 }

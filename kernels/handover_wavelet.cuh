@@ -28,48 +28,29 @@ HANDOVER_INLINE Place unpacked(uint4 bits) {
 // Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
 constexpr float nowhere = 3e38f, farthest = 1e15f;
 
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
-// `nowhere`.
-template <int count>
-struct Rows {
-    unsigned begin[count];
-    unsigned outside;
-};
-
-template <int count>
-HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
-    Rows<count> rows = {};
-    int height = int(pass.source.extent.y);
-#pragma unroll
-    for (int k = 0; k < count; ++k) {
-        int y = top + k * step;
-        rows.begin[k] = unsigned(min(max(y, 0), height - 1)) * pass.source.extent.x;
-        rows.outside |= (y >= 0 && y < height ? 0u : 1u) << k;
-    }
-    return rows;
-}
-
-// The same to take elements of arrays from. Where all rows are inside, one is a multiple of a row further on, and none is
-// looked at.
-template <int count, bool all_inside>
+// The rows of a column's taps, `step` apart, in arrays of an element a texel. Where all are inside, none is looked at; of rows
+// outside, the nearest is taken, and is to have the depth `nowhere`.
+template <bool all_inside>
 struct Taps {
-    Rows<count> rows_at;
+    int top, step;
+    uint2 extent;
 
-    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : rows_at(rows<count>(pass, top, step)) {}
+    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : top(top), step(step), extent(pass.source.extent) {}
+    HANDOVER_INLINE int nearest(int row) const { return min(max(top + row * step, 0), int(extent.y) - 1); }
     template <typename T>
     HANDOVER_INLINE T& at(T* beside, int row) const {
-        return beside[rows_at.begin[row]];
+        return beside[unsigned(nearest(row)) * extent.x];
     }
-    HANDOVER_INLINE bool is_outside(int row) const { return rows_at.outside >> row & 1u; }
+    HANDOVER_INLINE bool is_outside(int row) const { return nearest(row) != top + row * step; }
 };
 
-template <int count>
-struct Taps<count, true> {
-    size_t first;
+template <>
+struct Taps<true> {
+    unsigned first;
     unsigned pitch;
 
     HANDOVER_INLINE Taps(const Pass& pass, int top, int step)
-        : first(size_t(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step)) {}
+        : first(unsigned(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step)) {}
     template <typename T>
     HANDOVER_INLINE T& at(T* beside, int row) const {
         return beside[first + (unsigned long long)(unsigned(row)) * pitch];
@@ -77,17 +58,16 @@ struct Taps<count, true> {
     HANDOVER_INLINE bool is_outside(int) const { return false; }
 };
 
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
-// square.
+// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm.
 HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
-constexpr float middle_spline = 9.0f / 64.0f;
 
 // A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
 // has one for each eight rows, are done by the first ones.
 constexpr int block_rows = 2 * column;
 
-HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
-    return (int(pass.source.extent.y) + block_rows * step - 1) / (block_rows * step) * step;
+HANDOVER_INLINE int blocks_down(const Pass& pass, unsigned index) {
+    unsigned rows = unsigned(block_rows) << index;
+    return int((pass.source.extent.y + rows - 1) / unsigned(block_rows) >> index << index);
 }
 
 // The first of a thread's texels in a block.

@@ -204,7 +204,7 @@ template <bool all_inside>
 HANDOVER_INLINE void estimate(const Pass& pass, const SvgfParameters& parameters, int x, int top) {
     int width = int(pass.source.extent.x), height = int(pass.source.extent.y);
     Surfaces remembered = surfaces(pass, pass.buffers[1]);
-    Taps<column + 6, all_inside> taps = {pass, top - 3, 1};
+    Taps<all_inside> taps = {pass, top - 3, 1};
     bool any = false;
 #pragma unroll
     for (int k = 0; k < column; ++k)
@@ -277,7 +277,12 @@ extern "C" __global__ void __launch_bounds__(128, 4)
         estimate<false>(pass, parameters, x, top);
 }
 
-// The sums of one level for a texel.
+// Luminance, to be compared with others of this function alone.
+HANDOVER_INLINE float light_of(float4 color) {
+    return fmaf(color.x, 0.2126f, fmaf(color.y, 0.7152f, 0.0722f * color.z));
+}
+
+// The sums of one level for a texel, which is there from the start with the weight 1: those of taps are relative to its.
 struct Filtered {
     float4 color;  // in w its variance
     float total;
@@ -308,7 +313,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
     int beside = threadIdx.x % 32 == 0 ? max(x - 1, 0) : min(x + 1, int(width) - 1);
     Picture source = picture(pass, pass.buffers[0]);
     const uint4* places = surfaces(pass, surfaces_buffer).places;
-    Taps<column + 4, all_inside> taps = {pass, top - 2 * step, step};
+    Taps<all_inside> taps = {pass, top - 2 * step, step};
     Center here[column];
 #pragma unroll
     for (int k = 0; k < column; ++k) {
@@ -319,8 +324,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
         const unsigned rows[3] = {above * width, unsigned(y) * width, below * width};
         float deviations = deviation(source.variances, rows, x, beside);
         deviations = parameters.sigma_luminance * deviations + 1e-6f;
-        out[k] = {color * middle_spline, middle_spline, luminance(color), approximate_reciprocal(natural * deviations)};
-        out[k].color.w *= middle_spline;
+        out[k] = {color, 1.0f, light_of(color), approximate_reciprocal(natural * deviations)};
     }
 #pragma unroll 1
     for (int i = 0; i <= 2; ++i) {
@@ -333,8 +337,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
                 per_depth[k][j] = approximate_reciprocal(fmaf(here[k].along, float(j * step), base));
             }
         }
-        float spline = log_spline(i) + sharpness;
-        // The texel itself is there already.
+        float spline = log_spline(i) + sharpness - 2.0f * log_spline(0);
         float self = i == 0 ? -farthest : spline + log_spline(0);
 #pragma unroll 1
         for (int side = i == 0 ? 1 : -1; side <= 1; side += 2) {
@@ -345,7 +348,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
                 float4 color = taps.at(source.colors + across, row);
                 Place tap = unpacked(taps.at(places + across, row));
                 if (taps.is_outside(row)) tap.depth = nowhere;
-                float light = luminance(color);
+                float light = light_of(color);
 #pragma unroll
                 for (int k = 0; k < column; ++k) {
                     int j = row - 2 - k;
@@ -384,7 +387,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     svgf_filter(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y), width = pass.source.extent.x;
     Picture destination = picture(pass, pass.buffers[1]);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+#pragma unroll 1
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
@@ -392,7 +396,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 #pragma unroll
         for (int k = 0; k < column; ++k) {
             int y = top + (k << pass.index);
-            if (x >= width || y >= height) break;
+            if (!covers(pass.source, make_int2(x, y))) break;
             destination.colors[place(pass.source, x, y)] = out[k].color;
             destination.variances[place(pass.source, x, y)] = out[k].color.w;
         }
@@ -403,7 +407,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 extern "C" __global__ void __launch_bounds__(256, 2)
     svgf_finish(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y), width = pass.source.extent.x;
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+#pragma unroll 1
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
