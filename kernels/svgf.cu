@@ -66,8 +66,8 @@ name = "surfaces"
 bytes_per_texel = 28
 keeps = true
 
-# Of a level 24 taps of 17 (depth 3, light 3, normal 3, weight 2, sums 6) with a logarithm and an exponential each; once the expected
-# changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 11, with 2 special functions each, estimate
+# Of a level 24 taps of 16 (depth 3, light 3, normal 3, exponent 1, sums 6) with a logarithm and an exponential each; once the expected
+# changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 10, with 2 special functions each, estimate
 # the variance of the texels with a short history, of the bench's about 7 in 10. A texel's place has 16 bytes, its moments 12, its
 # light 12 and its variance 4; where it is found again those of one texel are read.
 [[passes]]
@@ -84,7 +84,7 @@ buffers = ["first", "surfaces"]
 texels = [1, 4]
 block = [32, 4]
 bytes_per_texel = 30
-operations = 390
+operations = 360
 special = 70
 
 [[passes]]
@@ -95,7 +95,7 @@ index = 0
 texels = [1, 4]
 block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -106,7 +106,7 @@ index = 1
 texels = [1, 4]
 block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -117,7 +117,7 @@ index = 2
 texels = [1, 4]
 block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -128,7 +128,7 @@ index = 3
 texels = [1, 4]
 block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -140,7 +140,7 @@ index = 4
 texels = [1, 4]
 block = [128, 2]
 bytes_per_texel = 52
-operations = 440
+operations = 420
 special = 60
 ---*/
 #include "handover.cuh"
@@ -303,9 +303,9 @@ HANDOVER_INLINE float deviation(const float* variances, const unsigned (&rows)[3
     return approximate_root(fmaf(own, 0.5f, 0.25f * (left + right)));
 }
 
-// One level of the wavelet, `index` from 0 (section 4.3), of the texels of a column that stand 2^index apart. All lanes of a warp
+// One level of the wavelet, `index` from 0 (section 4.3), with or without the variance, of the texels of a column that stand 2^index apart. All lanes of a warp
 // call it together.
-template <bool all_inside>
+template <bool all_inside, bool has_variance>
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
                             const Buffer& surfaces_buffer) {
     int step = 1 << pass.index, last = int(pass.source.extent.y) - 1;
@@ -334,7 +334,10 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
             float base = change(here[k], float(i * step));
 #pragma unroll
             for (int j = 0; j < 3; ++j) {
-                per_depth[k][j] = approximate_reciprocal(fmaf(here[k].along, float(j * step), base));
+                float along = float(j * step);
+                // The one or the other, as it leaves a register more.
+                float expected = has_variance ? fmaf(here[k].along, along, base) : base + here[k].along * along;
+                per_depth[k][j] = approximate_reciprocal(expected);
             }
         }
         float spline = log_spline(i) + sharpness - 2.0f * log_spline(0);
@@ -361,7 +364,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
                     sum.y = fmaf(color.y, weight, sum.y);
                     sum.z = fmaf(color.z, weight, sum.z);
                     // Variances are weighed by the square.
-                    sum.w = fmaf(color.w, weight * weight, sum.w);
+                    if (has_variance) sum.w = fmaf(color.w, weight * weight, sum.w);
                     out[k].total += weight;
                 }
             }
@@ -375,30 +378,31 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
     }
 }
 
+template <bool has_variance>
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
                             const Buffer& surfaces) {
     if (all_inside(pass, top, 2, 1 << pass.index))
-        filter<true>(out, pass, parameters, x, top, surfaces);
+        filter<true, has_variance>(out, pass, parameters, x, top, surfaces);
     else
-        filter<false>(out, pass, parameters, x, top, surfaces);
+        filter<false, has_variance>(out, pass, parameters, x, top, surfaces);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     svgf_filter(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
-    int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y), width = pass.source.extent.x;
+    int height = int(pass.source.extent.y), last = int(pass.source.extent.x) - 1;
     Picture destination = picture(pass, pass.buffers[1]);
 #pragma unroll 1
     for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
-        filter(out, pass, parameters, min(x, width - 1), top, pass.buffers[2]);
+        filter<true>(out, pass, parameters, min(thread_texel().x, last), top, pass.buffers[2]);
 #pragma unroll
         for (int k = 0; k < column; ++k) {
-            int y = top + (k << pass.index);
-            if (!covers(pass.source, make_int2(x, y))) break;
-            destination.colors[place(pass.source, x, y)] = out[k].color;
-            destination.variances[place(pass.source, x, y)] = out[k].color.w;
+            int2 at = make_int2(thread_texel().x, top + (k << pass.index));
+            if (!covers(pass.source, at)) break;
+            destination.colors[place(pass.source, at.x, at.y)] = out[k].color;
+            destination.variances[place(pass.source, at.x, at.y)] = out[k].color.w;
         }
     }
 }
@@ -406,17 +410,17 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 // The last level.
 extern "C" __global__ void __launch_bounds__(256, 2)
     svgf_finish(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
-    int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y), width = pass.source.extent.x;
+    int height = int(pass.source.extent.y), last = int(pass.source.extent.x) - 1;
 #pragma unroll 1
     for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
-        filter(out, pass, parameters, min(x, width - 1), top, pass.buffers[1]);
+        filter<false>(out, pass, parameters, min(thread_texel().x, last), top, pass.buffers[1]);
 #pragma unroll
         for (int k = 0; k < column; ++k) {
             float4 color = out[k].color;
-            show(pass, make_int2(x, top + (k << pass.index)), make_float3(color.x, color.y, color.z));
+            show(pass, make_int2(thread_texel().x, top + (k << pass.index)), make_float3(color.x, color.y, color.z));
         }
     }
 }
