@@ -132,8 +132,6 @@ struct AtrousParameters {
 // Exponents are those of 2. The light between passes is multiplied by so much over the level's sigma that the square of a difference is
 // one, and what stands with it is depth in m; of a normal, its square by one over the square of its sigma stands with it.
 constexpr float root_of_log2_e = 1.20112241f, root_of_ln_2 = 0.832554611f, log2_e = 1.44269504f, ln_2 = 0.693147181f;
-// Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
-constexpr float nowhere = 3e38f, farthest = 1e15f;
 
 HANDOVER_INLINE float per_square(float sigma) { return log2_e * approximate_reciprocal(sigma * sigma); }
 
@@ -181,7 +179,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
     Taps<all_inside> taps = {pass, top - 2 * step, step};
 #pragma unroll
     for (int k = 0; k < column; ++k) {
-        float4 color = *taps.at(colors + x, k + 2), normal = *taps.at(normals + x, k + 2);
+        float4 color = taps.at(colors + x, k + 2), normal = taps.at(normals + x, k + 2);
         out[k].color = make_float3(color.x, color.y, color.z);
         out[k].depth = color.w;
         out[k].normal = make_float3(normal.x * per_normal, normal.y * per_normal, normal.z * per_normal);
@@ -211,7 +209,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
             if (unsigned(across) >= pass.source.extent.x) continue;
 #pragma unroll
             for (int row = 0; row < column + 4; ++row) {
-                float4 color = *taps.at(colors + across, row), normal = *taps.at(normals + across, row);
+                float4 color = taps.at(colors + across, row), normal = taps.at(normals + across, row);
                 if (taps.is_outside(row)) color.w = nowhere;
 #pragma unroll
                 for (int k = 0; k < column; ++k) {
@@ -247,7 +245,7 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Atr
 
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const AtrousParameters& parameters, int x,
                             int top, const Buffer& normals) {
-    if (all_inside(pass, top))
+    if (all_inside(pass, top, 2, 1 << pass.index))
         filter<true>(out, pass, parameters, x, top, normals);
     else
         filter<false>(out, pass, parameters, x, top, normals);
@@ -258,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     float4* destination = elements<float4>(pass.buffers[1]);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
@@ -280,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
     if (x >= int(pass.source.extent.x)) return;
     float scale = root_of_ln_2 * parameters.sigma_color / float(1 << pass.index);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];

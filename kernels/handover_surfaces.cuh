@@ -43,10 +43,6 @@ HANDOVER_INLINE float2 unpacked_slopes(uint4 bits) {
     return make_float2(__uint_as_float(bits.w << 24 | bits.z >> 16 << 8), __uint_as_float(bits.w & 0xffffff00u));
 }
 
-HANDOVER_INLINE bool is_inside(const Image& image, int x, int y) {
-    return x >= 0 && y >= 0 && x < int(image.extent.x) && y < int(image.extent.y);
-}
-
 HANDOVER_INLINE size_t place(const Image& image, int x, int y) { return size_t(y) * image.extent.x + x; }
 
 // How much depth changes from texel to texel: the lesser of both sides, so that an outline has the slope
@@ -71,85 +67,123 @@ struct History {
     float weight;
 };
 
-// Adds a texel of the previous frame if it shows the same surface.
-HANDOVER_INLINE void add(History& history, const Pass& pass, int x, int y, float weight, const Place& here,
-                         float reach) {
-    int2 at = inside(pass.source, x, y);
-    size_t there = place(pass.source, at.x, at.y);
+// Columns or rows of the previous frame, and what a tap there weighs; those outside weigh nothing.
+template <int count>
+struct Line {
+    unsigned at[count];
+    float weight[count];
+
+    HANDOVER_INLINE void set(int k, int place, unsigned length, float inside_weight) {
+        at[k] = unsigned(min(max(place, 0), int(length) - 1));
+        weight[k] = int(at[k]) == place ? inside_weight : 0.0f;
+    }
+};
+
+// Adds texels of a row of the previous frame, of those that show the same surface: all are asked for before the first is looked at.
+template <int count>
+HANDOVER_INLINE void add(History& history, const Pass& pass, const Line<count>& columns, unsigned row, float row_weight,
+                         const Place& here, float reach) {
     Surfaces previous = surfaces(pass, pass.buffers[3]);
-    Place surface = unpacked(previous.places[there]);
-    float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
-          dz = surface.normal.z - here.normal.z;
-    bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2;
-    if (!same || !is_inside(pass.source, x, y)) return;
-    float2 means = previous.means[there];
-    history.color = history.color + picture(pass, pass.buffers[2]).colors[there] * weight;
-    history.mean += means.x * weight;
-    history.square += means.y * weight;
-    history.frames += previous.frames[there] * weight;
-    history.weight += weight;
+    const float4* colors = picture(pass, pass.buffers[2]).colors;
+    unsigned begin = row * pass.source.extent.x;
+    uint4 bits[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) bits[k] = previous.places[begin + columns.at[k]];
+    float weight[count], sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        Place surface = unpacked(bits[k]);
+        float dx = surface.normal.x - here.normal.x, dy = surface.normal.y - here.normal.y,
+              dz = surface.normal.z - here.normal.z;
+        bool same = fabsf(surface.depth - here.depth) <= reach && dx * dx + dy * dy + dz * dz <= normal_chord2;
+        weight[k] = same ? columns.weight[k] * row_weight : 0.0f;
+        sum += weight[k];
+    }
+    if (!(sum > 0.0f)) return;
+    float4 color[count];
+    float2 means[count];
+    float frames[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        color[k] = colors[begin + columns.at[k]];
+        means[k] = previous.means[begin + columns.at[k]];
+        frames[k] = previous.frames[begin + columns.at[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+        history.color = accumulate(history.color, color[k], weight[k]);
+        history.mean = fmaf(means[k].x, weight[k], history.mean);
+        history.square = fmaf(means[k].y, weight[k], history.square);
+        history.frames = fmaf(frames[k], weight[k], history.frames);
+    }
+    history.weight += sum;
 }
 
 // The history of a texel (section 4.1); its weight is 0 where there is none.
-HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here, float2 slopes) {
+HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here, float2 slopes, float2 motion) {
     const History none = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), 0.0f, 0.0f, 0.0f, 0.0f};
-    if (pass.kept_frames == 0) return none;
-    float2 motion = load_motion(pass, at.x, at.y);
+    if (pass.kept_frames == 0 || !(fabsf(here.depth) < farthest)) return none;
     float x = float(at.x) + motion.x, y = float(at.y) + motion.y;
     // NaN is nowhere.
-    float width = float(pass.source.extent.x), height = float(pass.source.extent.y);
-    if (!(x >= -1.0f && x <= width && y >= -1.0f && y <= height)) return none;
+    uint2 extent = pass.source.extent;
+    if (!(x >= -1.0f && x <= float(extent.x) && y >= -1.0f && y <= float(extent.y))) return none;
     float reach = depth_share * here.depth + 2.0f * (slopes.x + slopes.y);
-    int left = int(floorf(x)), top = int(floorf(y));
-    float across = x - floorf(x), down = y - floorf(y);
+    float left = floorf(x), top = floorf(y), across = x - left, down = y - top;
     History history = none;
+    Line<2> columns, rows;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        float weight = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
-        add(history, pass, left + k % 2, top + k / 2, weight, here, reach);
+    for (int k = 0; k < 2; ++k) {
+        columns.set(k, int(left) + k, extent.x, k ? across : 1.0f - across);
+        rows.set(k, int(top) + k, extent.y, k ? down : 1.0f - down);
     }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) add(history, pass, columns, rows.at[k], rows.weight[k], here, reach);
     if (history.weight >= least_weight) return history;
     // Thin things are found around the place, if anywhere.
     history = none;
-    left = int(floorf(x + 0.5f)) - 1;
-    top = int(floorf(y + 0.5f)) - 1;
+    Line<3> around;
 #pragma unroll
-    for (int k = 0; k < 9; ++k) add(history, pass, left + k % 3, top + k / 3, 1.0f, here, reach);
+    for (int k = 0; k < 3; ++k) around.set(k, int(floorf(x + 0.5f)) - 1 + k, extent.x, 1.0f);
+#pragma unroll 1
+    for (int k = -1; k <= 1; ++k) {
+        Line<1> row;
+        row.set(0, int(floorf(y + 0.5f)) + k, extent.y, 1.0f);
+        add(history, pass, around, row.at[0], row.weight[0], here, reach);
+    }
     return history;
 }
 
-// Weights are powers of two: e^-unlike 2^spline cosine^128 = 2^(128 (1 + spline / 128 - unlike / (128 ln 2) +
-// log2(cosine / 2))), so that one exponential and one logarithm make each. The sum before the logarithm is limited to
-// [0, 1], where NaN is 0: what is like no number has the weight 2^-128, which is 0.
+// Weights are powers of two: e^-unlike cosine^128 = 2^(128 - unlike / ln 2 + 128 log2(cosine / 2)), so that one exponential and
+// one logarithm make each. No term is NaN: what is like no number has the normal 0, whose logarithm is minus infinity.
 constexpr float sharpness = 128.0f;
-constexpr float natural = 88.7228391f;  // 128 ln 2
+constexpr float natural = 0.693147181f;  // ln 2
 
 // The texel that taps are compared with.
 struct Center {
     float depth;
     float3 half_normal;
-    float across, along;  // how depth is expected to change with a texel along x and along y, times 128 ln 2
+    float across, along;  // how depth is expected to change with a texel along x and along y, times ln 2
 };
 
 HANDOVER_INLINE Center center(uint4 bits, float sigma_depth) {
     Place here = unpacked(bits);
     float2 slopes = unpacked_slopes(bits);
-    float3 normal = here.normal;
-    float scale = natural * sigma_depth;
-    return {here.depth, make_float3(0.5f * normal.x, 0.5f * normal.y, 0.5f * normal.z), scale * slopes.x,
-            scale * slopes.y};
+    bool is_known = slopes.x + slopes.y < farthest;
+    float half = is_known ? 0.5f : 0.0f, scale = natural * sigma_depth;
+    return {here.depth, make_float3(half * here.normal.x, half * here.normal.y, half * here.normal.z),
+            is_known ? scale * slopes.x : 0.0f, is_known ? scale * slopes.y : 0.0f};
 }
 
-// How depth is expected to change so many texels along x, times 128 ln 2. A thousandth of it is no edge.
+// How depth is expected to change so many texels along x, times ln 2. A thousandth of it is no edge.
 HANDOVER_INLINE float change(const Center& here, float texels) {
-    return fmaf(here.depth, 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
+    return fmaf(fabsf(here.depth), 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
 }
 
-// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `unlike` is what its light adds.
-HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float spline, float per_depth, float unlike) {
+// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `like` what its distance and its light
+// make of it, and `sharpness`.
+HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float per_depth, float like) {
     float away = (tap.depth - here.depth) * per_depth;
-    float like = saturate((spline - fabsf(away)) - unlike);
     float cosine = saturate(fmaf(tap.normal.z, here.half_normal.z,
                                  fmaf(tap.normal.y, here.half_normal.y, tap.normal.x * here.half_normal.x)));
-    return approximate_exp2(sharpness * (like + approximate_log2(cosine)));
+    return approximate_exp2(fmaf(approximate_log2(cosine), sharpness, like - fabsf(away)));
 }

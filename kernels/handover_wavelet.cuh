@@ -25,66 +25,49 @@ HANDOVER_INLINE Place unpacked(uint4 bits) {
     return {__uint_as_float(bits.x), normal};
 }
 
-// Where taps of a column of texels are: of rows outside, the nearest, whose bit in `outside` is set: their depth is
-// NaN.
-template <int count>
-struct Rows {
-    unsigned begin[count];
-    unsigned outside;
-};
+// Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
+constexpr float nowhere = 3e38f, farthest = 1e15f;
 
-template <int count>
-HANDOVER_INLINE Rows<count> rows(const Pass& pass, int top, int step) {
-    Rows<count> rows = {};
-    int height = int(pass.source.extent.y);
-#pragma unroll
-    for (int k = 0; k < count; ++k) {
-        int y = top + k * step;
-        rows.begin[k] = unsigned(min(max(y, 0), height - 1)) * pass.source.extent.x;
-        rows.outside |= (y >= 0 && y < height ? 0u : 1u) << k;
-    }
-    return rows;
-}
-
-// Elements of sixteen bytes in the rows of a column's taps. Where all are inside, one is a multiple of a row further on.
+// The rows of a column's taps, `step` apart, in arrays of an element a texel. Where all are inside, none is looked at; of rows
+// outside, the nearest is taken, and is to have the depth `nowhere`.
 template <bool all_inside>
 struct Taps {
-    Rows<column + 4> rows_at;
+    int top, step;
+    uint2 extent;
 
-    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : rows_at(rows<column + 4>(pass, top, step)) {}
+    HANDOVER_INLINE Taps(const Pass& pass, int top, int step) : top(top), step(step), extent(pass.source.extent) {}
+    HANDOVER_INLINE int nearest(int row) const { return min(max(top + row * step, 0), int(extent.y) - 1); }
     template <typename T>
-    HANDOVER_INLINE const T* at(const T* beside, int row) const {
-        return beside + rows_at.begin[row];
+    HANDOVER_INLINE T& at(T* beside, int row) const {
+        return beside[unsigned(nearest(row)) * extent.x];
     }
-    HANDOVER_INLINE bool is_outside(int row) const { return rows_at.outside >> row & 1u; }
+    HANDOVER_INLINE bool is_outside(int row) const { return nearest(row) != top + row * step; }
 };
 
 template <>
 struct Taps<true> {
-    size_t first;
+    unsigned first;
     unsigned pitch;
 
     HANDOVER_INLINE Taps(const Pass& pass, int top, int step)
-        : first(size_t(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step) * 16u) {}
+        : first(unsigned(top) * pass.source.extent.x), pitch(pass.source.extent.x * unsigned(step)) {}
     template <typename T>
-    HANDOVER_INLINE const T* at(const T* beside, int row) const {
-        const char* bytes = reinterpret_cast<const char*>(beside + first);
-        return reinterpret_cast<const T*>(bytes + (unsigned long long)(unsigned(row)) * pitch);
+    HANDOVER_INLINE T& at(T* beside, int row) const {
+        return beside[first + (unsigned long long)(unsigned(row)) * pitch];
     }
     HANDOVER_INLINE bool is_outside(int) const { return false; }
 };
 
-// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm, and that of its middle's
-// square.
+// The B3 spline at a distance of up to two taps is 1, 4, 6, 4, 1 sixteenths: its logarithm.
 HANDOVER_INLINE float log_spline(int distance) { return distance == 0 ? -1.41503750f : -2.0f * float(distance); }
-constexpr float middle_spline = 9.0f / 64.0f;
 
 // A block's rows stand as far apart as its taps, so that few texels beyond them are read. Blocks beyond the grid, which
 // has one for each eight rows, are done by the first ones.
 constexpr int block_rows = 2 * column;
 
-HANDOVER_INLINE int blocks_down(const Pass& pass, int step) {
-    return (int(pass.source.extent.y) + block_rows * step - 1) / (block_rows * step) * step;
+HANDOVER_INLINE int blocks_down(const Pass& pass, unsigned index) {
+    unsigned rows = unsigned(block_rows) << index;
+    return int((pass.source.extent.y + rows - 1) / unsigned(block_rows) >> index << index);
 }
 
 // The first of a thread's texels in a block.
@@ -93,10 +76,9 @@ HANDOVER_INLINE int top_of(const Pass& pass, int block) {
     return (block >> pass.index) * (block_rows * step) + (block & (step - 1)) + int(threadIdx.y) * (column * step);
 }
 
-// Whether all taps of a column are inside.
-HANDOVER_INLINE bool all_inside(const Pass& pass, int top) {
-    int step = 1 << pass.index;
-    return top >= 2 * step && top + (column + 1) * step < int(pass.source.extent.y);
+// Whether the rows are inside from so many steps above a column to as many below it.
+HANDOVER_INLINE bool all_inside(const Pass& pass, int top, int reach, int step) {
+    return top >= reach * step && top + (column - 1 + reach) * step < int(pass.source.extent.y);
 }
 
 // What the light becomes on the surface.

@@ -67,7 +67,7 @@ HANDOVER_INLINE float relative_weight(int i) {
 
 // The same for i = 0, over the sum from -radius to radius.
 template <int patch>
-HANDOVER_INLINE float middle_weight() {
+constexpr HANDOVER_INLINE float middle_weight() {
     return patch == 1 ? 0.786986042f : patch == 2 ? 0.402619947f : 0.270682149f;
 }
 
@@ -100,33 +100,35 @@ HANDOVER_INLINE void put(const Pass& pass, int2 at, float4 value) {
 // its texels with those of another column, sums along the column by the patch's Gaussian, and across with the lanes
 // beside. So the first and the last `patch` lanes have no result.
 template <int patch>
-HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int search, float scale) {
+HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int search, float unit) {
     constexpr int rows = rows_of<patch>, length = rows + 2 * patch;
-    int column = threadIdx.x + search, first = rows * threadIdx.y + search;
     float4 own[length], sum[rows];
     float total[rows];
 #pragma unroll
-    for (int k = 0; k < length; ++k) own[k] = tile[first + k][column];
+    for (int k = 0; k < length; ++k) own[k] = tile[rows * threadIdx.y + search + k][threadIdx.x + search];
 #pragma unroll
     for (int row = 0; row < rows; ++row) {
         sum[row] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         total[row] = 0.0f;
     }
-    for (int dx = -search; dx <= search; ++dx) {
+#pragma unroll 1
+    for (int dx = 0; dx <= 2 * search; ++dx) {
         // A step down needs one new texel, which takes the place of the topmost.
+        const float4* next = &tile[rows * threadIdx.y][threadIdx.x + dx];
         float4 other[length];
 #pragma unroll
-        for (int k = 0; k < length; ++k) other[k] = tile[first - search + k][column + dx];
+        for (int k = 0; k < length; ++k) other[k] = next[k * tile_width];
 #pragma unroll 1
-        for (int dy = -search; dy <= search; dy += length) {
+        for (int dy = 0; dy <= 2 * search; dy += length) {
+            next += length * tile_width;
 #pragma unroll
             for (int step = 0; step < length; ++step) {
-                if (dy + step > search) break;
+                if (dy + step > 2 * search) break;
                 float distance[length];
 #pragma unroll
                 for (int k = 0; k < length; ++k)
                     distance[k] = squared_distance(other[(k + step) % length], own[k]);
-                other[step] = tile[first + dy + step + length][column + dx];
+                other[step] = next[step * tile_width];
 #pragma unroll
                 for (int row = 0; row < rows; ++row) {
                     float along = distance[row + patch];
@@ -154,7 +156,7 @@ HANDOVER_INLINE void filter(const Pass& pass, const Tile& tile, int2 at, int sea
 #pragma unroll
     for (int row = 0; row < rows; ++row, ++at.y) {
         // The texel itself weighs 1, so that the total is at least that.
-        float share = 1.0f / (total[row] * scale);
+        float share = unit / total[row];
         float alpha = load(pass.source, at.x, at.y).w;
         put(pass, at, make_float4(sum[row].x * share, sum[row].y * share, sum[row].z * share, alpha));
     }
@@ -166,7 +168,8 @@ HANDOVER_INLINE void denoise(const Pass& pass, const NlmParameters& parameters, 
     constexpr int rows = rows_of<patch>, width = block_width - 2 * patch, height = rows * block_height;
     int search = int(parameters.search_radius);
     // exp(-d / (3 h^2)) = 2^-(0.693468345^2 d / h^2)
-    float scale = 0.693468345f * middle_weight<patch>() / parameters.h;
+    constexpr float share = 0.693468345f * middle_weight<patch>();
+    float scale = share / parameters.h;
     int columns = (int(pass.destination.extent.x) + width - 1) / width;
     int tiles = columns * ((int(pass.destination.extent.y) + height - 1) / height);
     for (int index = blockIdx.y * gridDim.x + blockIdx.x; index < tiles; index += gridDim.x * gridDim.y) {
@@ -178,7 +181,7 @@ HANDOVER_INLINE void denoise(const Pass& pass, const NlmParameters& parameters, 
         }
         __syncthreads();
         int2 at = make_int2(left + threadIdx.x, top + rows * int(threadIdx.y));
-        filter<patch>(pass, tile, at, search, scale);
+        filter<patch>(pass, tile, at, search, parameters.h * (1.0f / share));
     }
 }
 

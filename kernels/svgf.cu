@@ -66,8 +66,8 @@ name = "surfaces"
 bytes_per_texel = 28
 keeps = true
 
-# Of a level 24 taps of 17 (depth 3, light 3, normal 3, weight 2, sums 6) with a logarithm and an exponential each; once the expected
-# changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 11, with 2 special functions each, estimate
+# Of a level 24 taps of 16 (depth 3, light 3, normal 3, exponent 1, sums 6) with a logarithm and an exponential each; once the expected
+# changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 10, with 2 special functions each, estimate
 # the variance of the texels with a short history, of the bench's about 7 in 10. A texel's place has 16 bytes, its moments 12, its
 # light 12 and its variance 4; where it is found again those of one texel are read.
 [[passes]]
@@ -84,7 +84,7 @@ buffers = ["first", "surfaces"]
 texels = [1, 4]
 block = [32, 4]
 bytes_per_texel = 30
-operations = 390
+operations = 360
 special = 70
 
 [[passes]]
@@ -93,9 +93,9 @@ source = "input"
 buffers = ["first", "history", "surfaces"]
 index = 0
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -104,9 +104,9 @@ source = "input"
 buffers = ["history", "second", "surfaces"]
 index = 1
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -115,9 +115,9 @@ source = "input"
 buffers = ["second", "first", "surfaces"]
 index = 2
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -126,9 +126,9 @@ source = "input"
 buffers = ["first", "second", "surfaces"]
 index = 3
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
 bytes_per_texel = 48
-operations = 440
+operations = 420
 special = 60
 
 [[passes]]
@@ -138,9 +138,9 @@ destination = "output"
 buffers = ["second", "surfaces"]
 index = 4
 texels = [1, 4]
-block = [96, 2]
+block = [128, 2]
 bytes_per_texel = 52
-operations = 440
+operations = 420
 special = 60
 ---*/
 #include "handover.cuh"
@@ -167,9 +167,15 @@ extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
     float3 albedo = reflectance(pass, at);
     color = make_float4(quotient(color.x, albedo.x), quotient(color.y, albedo.y), quotient(color.z, albedo.z), 0.0f);
     float depth = load_depth(pass, at.x, at.y);
-    float2 slopes = slope(pass, at, depth);
-    uint4 bits = packed(depth, load_bits(pass.normal, at), slopes);
-    History history = reprojected(pass, at, unpacked(bits), slopes);
+    float2 slopes = slope(pass, at, depth), motion = load_motion(pass, at.x, at.y);
+    ushort4 normal = load_bits(pass.normal, at);
+    float4 axis = to_float(normal);
+    if (!(fabsf(depth) < farthest && axis.x * axis.x + axis.y * axis.y + axis.z * axis.z < farthest)) {
+        depth = nowhere;
+        normal = make_ushort4(0, 0, 0, 0);
+    }
+    uint4 bits = packed(depth, normal, slopes);
+    History history = reprojected(pass, at, unpacked(bits), slopes, motion);
     float mean = luminance(color), square = mean * mean, frames = 1.0f;
     if (history.weight > 0.0f) {
         float share = 1.0f / history.weight;
@@ -193,114 +199,132 @@ extern "C" __global__ void svgf_accumulate(const __grid_constant__ Pass pass,
     out.variances[here] = variance;
 }
 
-// Where the history is short, the variance is that of the neighbourhood (section 4.2).
-extern "C" __global__ void __launch_bounds__(128, 4) svgf_estimate(const __grid_constant__ Pass pass,
-                                         const __grid_constant__ SvgfParameters parameters) {
-    int x = int(blockIdx.x * blockDim.x + threadIdx.x), top = column * int(blockIdx.y * blockDim.y + threadIdx.y);
+// A column whose texels' variance is that of the neighbourhood where their history is short (section 4.2).
+template <bool all_inside>
+HANDOVER_INLINE void estimate(const Pass& pass, const SvgfParameters& parameters, int x, int top) {
     int width = int(pass.source.extent.x), height = int(pass.source.extent.y);
-    if (x >= width || top >= height) return;
     Surfaces remembered = surfaces(pass, pass.buffers[1]);
-    Rows<column + 6> taps = rows<column + 6>(pass, top - 3, 1);
-    float frames[column];
+    Taps<all_inside> taps = {pass, top - 3, 1};
     bool any = false;
 #pragma unroll
-    for (int k = 0; k < column; ++k) {
-        frames[k] = top + k < height ? remembered.frames[taps.begin[k + 3] + x] : short_history;
-        any = any || frames[k] < short_history;
-    }
+    for (int k = 0; k < column; ++k)
+        any = any || (top + k < height && taps.at(remembered.frames + x, k + 3) < short_history);
     if (!any) return;
     Center here[column];
     float mean[column], square[column], total[column];
 #pragma unroll
     for (int k = 0; k < column; ++k) {
-        unsigned at = taps.begin[k + 3] + x;
-        here[k] = center(remembered.places[at], parameters.sigma_depth);
-        float2 means = remembered.means[at];
+        here[k] = center(taps.at(remembered.places + x, k + 3), parameters.sigma_depth);
+        float2 means = taps.at(remembered.means + x, k + 3);
         mean[k] = means.x;
         square[k] = means.y;
         total[k] = 1.0f;
     }
 #pragma unroll 1
-    for (int i = -3; i <= 3; ++i) {
-        if (x + i < 0 || x + i >= width) continue;
+    for (int i = 0; i <= 3; ++i) {
         float per_depth[column][4];
 #pragma unroll
         for (int k = 0; k < column; ++k) {
-            float base = change(here[k], float(abs(i)));
+            float base = change(here[k], float(i));
 #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 per_depth[k][j] = approximate_reciprocal(fmaf(here[k].along, float(j), base));
             }
         }
+#pragma unroll 1
+        for (int side = i == 0 ? 1 : -1; side <= 1; side += 2) {
+            int across = x + side * i;
+            if (unsigned(across) >= unsigned(width)) continue;
+            // The texel itself is there already.
+            float self = i == 0 ? -farthest : sharpness;
 #pragma unroll
-        for (int row = 0; row < column + 6; ++row) {
-            unsigned at = taps.begin[row] + x + i;
-            Place tap = unpacked(remembered.places[at]);
-            float2 means = remembered.means[at];
-            if (taps.outside >> row & 1u) tap.depth = __uint_as_float(0x7fffffffu);
+            for (int row = 0; row < column + 6; ++row) {
+                Place tap = unpacked(taps.at(remembered.places + across, row));
+                float2 means = taps.at(remembered.means + across, row);
+                if (taps.is_outside(row)) tap.depth = nowhere;
 #pragma unroll
-            for (int k = 0; k < column; ++k) {
-                int j = row - 3 - k;
-                if (j < -3 || j > 3) continue;
-                // The texel itself is there already.
-                float spline = i == 0 && j == 0 ? 0.0f : 1.0f;
-                float weight = weight_of(here[k], tap, spline, per_depth[k][abs(j)], 0.0f);
-                mean[k] = fmaf(means.x, weight, mean[k]);
-                square[k] = fmaf(means.y, weight, square[k]);
-                total[k] += weight;
+                for (int k = 0; k < column; ++k) {
+                    int j = row - 3 - k;
+                    if (j < -3 || j > 3) continue;
+                    float weight = weight_of(here[k], tap, per_depth[k][abs(j)], j == 0 ? self : sharpness);
+                    mean[k] = fmaf(means.x, weight, mean[k]);
+                    square[k] = fmaf(means.y, weight, square[k]);
+                    total[k] += weight;
+                }
             }
         }
     }
     Picture out = picture(pass, pass.buffers[0]);
 #pragma unroll
     for (int k = 0; k < column; ++k) {
-        if (!(frames[k] < short_history)) continue;
-        float middle = mean[k] / total[k];
+        float frames = taps.at(remembered.frames + x, k + 3);
+        if (top + k >= height || !(frames < short_history)) continue;
+        float share = approximate_reciprocal(total[k]), middle = mean[k] * share;
         // More of it, the fewer frames there are.
-        float variance = fmaxf(square[k] / total[k] - middle * middle, 0.0f) * (short_history / frames[k]);
-        unsigned at = taps.begin[k + 3] + x;
-        out.colors[at].w = variance;
-        out.variances[at] = variance;
+        float variance = fmaxf(square[k] * share - middle * middle, 0.0f) * (short_history / frames);
+        taps.at(out.colors + x, k + 3).w = variance;
+        taps.at(out.variances + x, k + 3) = variance;
     }
 }
 
-// The sums of one level for a texel.
+extern "C" __global__ void __launch_bounds__(128, 4)
+    svgf_estimate(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
+    int x = int(blockIdx.x * blockDim.x + threadIdx.x), top = column * int(blockIdx.y * blockDim.y + threadIdx.y);
+    if (x >= int(pass.source.extent.x) || top >= int(pass.source.extent.y)) return;
+    if (all_inside(pass, top, 3, 1))
+        estimate<true>(pass, parameters, x, top);
+    else
+        estimate<false>(pass, parameters, x, top);
+}
+
+// Luminance, to be compared with others of this function alone.
+HANDOVER_INLINE float light_of(float4 color) {
+    return fmaf(color.x, 0.2126f, fmaf(color.y, 0.7152f, 0.0722f * color.z));
+}
+
+// The sums of one level for a texel, which is there from the start with the weight 1: those of taps are relative to its.
 struct Filtered {
     float4 color;  // in w its variance
     float total;
     float light;
-    float per_light;  // 1 / (128 ln 2) over what luminance may differ by
+    float per_light;  // 1 / ln 2 over what luminance may differ by
 };
 
-// The standard deviation of a texel's luminance, of the variances around it (equation 5).
-HANDOVER_INLINE float deviation(const Pass& pass, const float* variances, int x, int y) {
-    const float gauss[3] = {0.25f, 0.5f, 0.25f};
-    float variance = 0.0f;
-#pragma unroll
-    for (int k = 0; k < 9; ++k) {
-        int2 at = inside(pass.source, x + k % 3 - 1, y + k / 3 - 1);
-        variance = fmaf(variances[place(pass.source, at.x, at.y)], gauss[k % 3] * gauss[k / 3], variance);
-    }
-    return approximate_root(variance);
+// The standard deviation of a texel's luminance, of the variances around it (equation 5). All lanes of a warp call it together,
+// each a texel further on than the one before; `beside` is what the first has on its left and the last on its right.
+HANDOVER_INLINE float deviation(const float* variances, const unsigned (&rows)[3], int x, int beside) {
+    int lane = threadIdx.x % 32;
+    float own = fmaf(variances[rows[1] + x], 0.5f, 0.25f * (variances[rows[0] + x] + variances[rows[2] + x]));
+    float outer = fmaf(variances[rows[1] + beside], 0.5f,
+                       0.25f * (variances[rows[0] + beside] + variances[rows[2] + beside]));
+    float left = __shfl_up_sync(~0u, own, 1), right = __shfl_down_sync(~0u, own, 1);
+    left = lane == 0 ? outer : left;
+    right = lane == 31 ? outer : right;
+    return approximate_root(fmaf(own, 0.5f, 0.25f * (left + right)));
 }
 
-// One level of the wavelet, `index` from 0 (section 4.3), of the texels of a column that stand 2^index apart.
+// One level of the wavelet, `index` from 0 (section 4.3), with or without the variance, of the texels of a column that stand 2^index apart. All lanes of a warp
+// call it together.
+template <bool all_inside, bool has_variance>
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
                             const Buffer& surfaces_buffer) {
-    int step = 1 << pass.index, height = int(pass.source.extent.y);
+    int step = 1 << pass.index, last = int(pass.source.extent.y) - 1;
+    unsigned width = pass.source.extent.x;
+    int beside = threadIdx.x % 32 == 0 ? max(x - 1, 0) : min(x + 1, int(width) - 1);
     Picture source = picture(pass, pass.buffers[0]);
     const uint4* places = surfaces(pass, surfaces_buffer).places;
-    Rows<column + 4> taps = rows<column + 4>(pass, top - 2 * step, step);
+    Taps<all_inside> taps = {pass, top - 2 * step, step};
     Center here[column];
 #pragma unroll
     for (int k = 0; k < column; ++k) {
-        unsigned at = taps.begin[k + 2] + x;
-        here[k] = center(places[at], parameters.sigma_depth);
-        float4 color = source.colors[at];
-        float deviations = deviation(pass, source.variances, x, min(top + k * step, height - 1));
+        here[k] = center(taps.at(places + x, k + 2), parameters.sigma_depth);
+        float4 color = taps.at(source.colors + x, k + 2);
+        int y = all_inside ? top + k * step : min(top + k * step, last);
+        unsigned above = all_inside ? y - 1 : max(y - 1, 0), below = all_inside ? y + 1 : min(y + 1, last);
+        const unsigned rows[3] = {above * width, unsigned(y) * width, below * width};
+        float deviations = deviation(source.variances, rows, x, beside);
         deviations = parameters.sigma_luminance * deviations + 1e-6f;
-        out[k] = {color * middle_spline, middle_spline, luminance(color), approximate_reciprocal(natural * deviations)};
-        out[k].color.w *= middle_spline;
+        out[k] = {color, 1.0f, light_of(color), approximate_reciprocal(natural * deviations)};
     }
 #pragma unroll 1
     for (int i = 0; i <= 2; ++i) {
@@ -310,35 +334,37 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
             float base = change(here[k], float(i * step));
 #pragma unroll
             for (int j = 0; j < 3; ++j) {
-                per_depth[k][j] = approximate_reciprocal(fmaf(here[k].along, float(j * step), base));
+                float along = float(j * step);
+                // The one or the other, as it leaves a register more.
+                float expected = has_variance ? fmaf(here[k].along, along, base) : base + here[k].along * along;
+                per_depth[k][j] = approximate_reciprocal(expected);
             }
         }
+        float spline = log_spline(i) + sharpness - 2.0f * log_spline(0);
+        float self = i == 0 ? -farthest : spline + log_spline(0);
 #pragma unroll 1
         for (int side = i == 0 ? 1 : -1; side <= 1; side += 2) {
             int across = x + side * i * step;
-            if (unsigned(across) >= pass.source.extent.x) continue;
-            float spline = 1.0f + log_spline(i) / sharpness;
+            if (unsigned(across) >= width) continue;
 #pragma unroll
             for (int row = 0; row < column + 4; ++row) {
-                unsigned at = taps.begin[row] + across;
-                float4 color = source.colors[at];
-                Place tap = unpacked(places[at]);
-                if (taps.outside >> row & 1u) tap.depth = __uint_as_float(0x7fffffffu);
-                float light = luminance(color);
+                float4 color = taps.at(source.colors + across, row);
+                Place tap = unpacked(taps.at(places + across, row));
+                if (taps.is_outside(row)) tap.depth = nowhere;
+                float light = light_of(color);
 #pragma unroll
                 for (int k = 0; k < column; ++k) {
                     int j = row - 2 - k;
                     if (j < -2 || j > 2) continue;
-                    float unlike = fabsf((light - out[k].light) * out[k].per_light);
-                    // The texel itself is there already.
-                    float like = i == 0 && j == 0 ? 0.0f : spline + log_spline(abs(j)) / sharpness;
-                    float weight = weight_of(here[k], tap, like, per_depth[k][abs(j)], unlike);
+                    float unlike = (light - out[k].light) * out[k].per_light;
+                    float like = (j == 0 ? self : spline + log_spline(abs(j))) - fabsf(unlike);
+                    float weight = weight_of(here[k], tap, per_depth[k][abs(j)], like);
                     float4& sum = out[k].color;
                     sum.x = fmaf(color.x, weight, sum.x);
                     sum.y = fmaf(color.y, weight, sum.y);
                     sum.z = fmaf(color.z, weight, sum.z);
                     // Variances are weighed by the square.
-                    sum.w = fmaf(color.w, weight * weight, sum.w);
+                    if (has_variance) sum.w = fmaf(color.w, weight * weight, sum.w);
                     out[k].total += weight;
                 }
             }
@@ -352,37 +378,49 @@ HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const Svg
     }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) svgf_filter(const __grid_constant__ Pass pass,
-                                       const __grid_constant__ SvgfParameters parameters) {
-    int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
-    if (x >= int(pass.source.extent.x)) return;
+template <bool has_variance>
+HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
+                            const Buffer& surfaces) {
+    if (all_inside(pass, top, 2, 1 << pass.index))
+        filter<true, has_variance>(out, pass, parameters, x, top, surfaces);
+    else
+        filter<false, has_variance>(out, pass, parameters, x, top, surfaces);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+    svgf_filter(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
+    int height = int(pass.source.extent.y), last = int(pass.source.extent.x) - 1;
     Picture destination = picture(pass, pass.buffers[1]);
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+#pragma unroll 1
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
-        filter(out, pass, parameters, x, top, pass.buffers[2]);
+        filter<true>(out, pass, parameters, min(thread_texel().x, last), top, pass.buffers[2]);
 #pragma unroll
         for (int k = 0; k < column; ++k) {
-            int y = top + (k << pass.index);
-            if (y >= height) break;
-            destination.colors[place(pass.source, x, y)] = out[k].color;
-            destination.variances[place(pass.source, x, y)] = out[k].color.w;
+            int2 at = make_int2(thread_texel().x, top + (k << pass.index));
+            if (!covers(pass.source, at)) break;
+            destination.colors[place(pass.source, at.x, at.y)] = out[k].color;
+            destination.variances[place(pass.source, at.x, at.y)] = out[k].color.w;
         }
     }
 }
 
 // The last level.
-extern "C" __global__ void __launch_bounds__(192, 2) svgf_finish(const __grid_constant__ Pass pass,
-                                       const __grid_constant__ SvgfParameters parameters) {
-    int x = int(blockIdx.x * blockDim.x + threadIdx.x), height = int(pass.source.extent.y);
-    if (x >= int(pass.source.extent.x)) return;
-    for (int block = int(blockIdx.y); block < blocks_down(pass, 1 << pass.index); block += blocks_down(pass, 1)) {
+extern "C" __global__ void __launch_bounds__(256, 2)
+    svgf_finish(const __grid_constant__ Pass pass, const __grid_constant__ SvgfParameters parameters) {
+    int height = int(pass.source.extent.y), last = int(pass.source.extent.x) - 1;
+#pragma unroll 1
+    for (int block = int(blockIdx.y); block < blocks_down(pass, pass.index); block += blocks_down(pass, 0)) {
         int top = top_of(pass, block);
         if (top >= height) continue;
         Filtered out[column];
-        filter(out, pass, parameters, x, top, pass.buffers[1]);
+        filter<false>(out, pass, parameters, min(thread_texel().x, last), top, pass.buffers[1]);
 #pragma unroll
-        for (int k = 0; k < column; ++k) show(pass, make_int2(x, top + (k << pass.index)), make_float3(out[k].color.x, out[k].color.y, out[k].color.z));
+        for (int k = 0; k < column; ++k) {
+            float4 color = out[k].color;
+            show(pass, make_int2(thread_texel().x, top + (k << pass.index)), make_float3(color.x, color.y, color.z));
+        }
     }
 }
