@@ -53,8 +53,9 @@ bytes_per_texel = 16
 name = "places"
 bytes_per_texel = 16
 
-# Of a level 24 taps of 17 (colour 6, normal 4, depth 3, sums 4) with an exponential each; once what divides depth, at nine distances,
-# and the quotient. Light has 12 bytes, a place 10, what is shown 8 besides 8 of the input and 4 of the albedo.
+# Of a level 24 taps of 17 (colour 6, normal 4, depth 3, sums 4) with an exponential each; once what divides depth, at
+# nine distances, and the quotient. Light has 12 bytes, a place 10, what is shown 8 besides 8 of the input and 4 of the
+# albedo.
 [[passes]]
 entry = "atrous_demodulate"
 source = "input"
@@ -129,8 +130,9 @@ struct AtrousParameters {
     float sigma_depth;
 };
 
-// Exponents are those of 2. The light between passes is multiplied by so much over the level's sigma that the square of a difference is
-// one, and what stands with it is depth in m; of a normal, its square by one over the square of its sigma stands with it.
+// Exponents are those of 2. The light between passes is multiplied by so much over the level's sigma that the square of
+// a difference is one, and what stands with it is depth in m; of a normal, its square by one over the square of its
+// sigma stands with it.
 constexpr float root_of_log2_e = 1.20112241f, root_of_ln_2 = 0.832554611f, log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
 HANDOVER_INLINE float per_square(float sigma) { return log2_e * approximate_reciprocal(sigma * sigma); }
@@ -164,7 +166,8 @@ struct Filtered {
     float depth;
     float3 normal;       // times minus twice one over the square of its sigma
     float begin[3];      // what the exponents of taps so many rows away begin with
-    float per_depth[3];  // what the square of their depth's difference is multiplied by: a slope's depth grows with the distance
+    // What the square of their depth's difference is multiplied by: a slope's depth grows with the distance.
+    float per_depth[3];
 };
 
 // One level, `index` from 0: the B3 spline over 5x5 texels that stand 2^index apart, of the texels of a column that do
@@ -286,7 +289,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 #pragma unroll
         for (int k = 0; k < column; ++k) {
             float3 color = out[k].color;
-            show(pass, make_int2(x, top + (k << pass.index)), make_float3(color.x * scale, color.y * scale, color.z * scale));
+            show(pass, make_int2(x, top + (k << pass.index)),
+                 make_float3(color.x * scale, color.y * scale, color.z * scale));
         }
     }
 }

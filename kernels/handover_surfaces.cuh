@@ -1,5 +1,5 @@
-// What SVGF knows of a texel's surface: how it is kept, how its history is found again (section 4.1), and how it is compared with
-// another's (equations 3 to 5). For kernels that include handover_wavelet.cuh before.
+// What SVGF knows of a texel's surface: how it is kept, how its history is found again (section 4.1), and how it is
+// compared with another's (equations 3 to 5). For kernels that include handover_wavelet.cuh before.
 
 // A picture between passes: colour, and in w its variance, which stands in a plane of its own as well.
 struct Picture {
@@ -79,7 +79,8 @@ struct Line {
     }
 };
 
-// Adds texels of a row of the previous frame, of those that show the same surface: all are asked for before the first is looked at.
+// Adds texels of a row of the previous frame, of those that show the same surface: all are asked for before the first
+// is looked at.
 template <int count>
 HANDOVER_INLINE void add(History& history, const Pass& pass, const Line<count>& columns, unsigned row, float row_weight,
                          const Place& here, float reach) {
@@ -153,8 +154,9 @@ HANDOVER_INLINE History reprojected(const Pass& pass, int2 at, const Place& here
     return history;
 }
 
-// Weights are powers of two: e^-unlike cosine^128 = 2^(128 - unlike / ln 2 + 128 log2(cosine / 2)), so that one exponential and
-// one logarithm make each. No term is NaN: what is like no number has the normal 0, whose logarithm is minus infinity.
+// Weights are powers of two: e^-unlike cosine^128 = 2^(128 - unlike / ln 2 + 128 log2(cosine / 2)), so that one
+// exponential and one logarithm make each. No term is NaN: what is like no number has the normal 0, whose logarithm is
+// minus infinity.
 constexpr float sharpness = 128.0f;
 constexpr float natural = 0.693147181f;  // ln 2
 
@@ -179,8 +181,8 @@ HANDOVER_INLINE float change(const Center& here, float texels) {
     return fmaf(fabsf(here.depth), 1e-3f * natural, fmaf(here.across, texels, 1e-6f * natural));
 }
 
-// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `like` what its distance and its light
-// make of it, and `sharpness`.
+// The weight of a tap (equations 3 to 5): `per_depth` is one over the expected change, `like` what its distance and its
+// light make of it, and `sharpness`.
 HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float per_depth, float like) {
     float away = (tap.depth - here.depth) * per_depth;
     float cosine = saturate(fmaf(tap.normal.z, here.half_normal.z,

@@ -1,5 +1,5 @@
-// What the wavelets that stop at edges share: surfaces, taps of a column, and which texels a thread has. For kernels that include
-// handover.cuh before.
+// What the wavelets that stop at edges share: surfaces, taps of a column, and which texels a thread has. For kernels
+// that include handover.cuh before.
 
 // Black surfaces count as dark ones.
 constexpr float darkest_albedo = 0.01f;
@@ -9,7 +9,8 @@ constexpr int column = 4;
 // What a surface reflects, for dividing.
 HANDOVER_INLINE float3 reflectance(const Pass& pass, int2 at) {
     uchar4 albedo = surf2Dread<uchar4>(pass.albedo.surface, at.x * 4, at.y);
-    return make_float3(fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo), fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
+    return make_float3(fmaxf(albedo.x * (1.0f / 255.0f), darkest_albedo),
+                       fmaxf(albedo.y * (1.0f / 255.0f), darkest_albedo),
                        fmaxf(albedo.z * (1.0f / 255.0f), darkest_albedo));
 }
 
@@ -28,8 +29,8 @@ HANDOVER_INLINE Place unpacked(uint4 bits) {
 // Where depth or normal is no number, or depth is beyond reach, a texel is like no other, as one of this depth is.
 constexpr float nowhere = 3e38f, farthest = 1e15f;
 
-// The rows of a column's taps, `step` apart, in arrays of an element a texel. Where all are inside, none is looked at; of rows
-// outside, the nearest is taken, and is to have the depth `nowhere`.
+// The rows of a column's taps, `step` apart, in arrays of an element a texel. Where all are inside, none is looked at;
+// of rows outside, the nearest is taken, and is to have the depth `nowhere`.
 template <bool all_inside>
 struct Taps {
     int top, step;

@@ -66,10 +66,11 @@ name = "surfaces"
 bytes_per_texel = 28
 keeps = true
 
-# Of a level 24 taps of 16 (depth 3, light 3, normal 3, exponent 1, sums 6) with a logarithm and an exponential each; once the expected
-# changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 10, with 2 special functions each, estimate
-# the variance of the texels with a short history, of the bench's about 7 in 10. A texel's place has 16 bytes, its moments 12, its
-# light 12 and its variance 4; where it is found again those of one texel are read.
+# Of a level 24 taps of 16 (depth 3, light 3, normal 3, exponent 1, sums 6) with a logarithm and an exponential each;
+# once the expected changes of depth with 9 reciprocals, 9 variances, luminance and the quotient. 48 taps of 10, with 2
+# special functions each, estimate the variance of the texels with a short history, of the bench's about 7 in 10. A
+# texel's place has 16 bytes, its moments 12, its light 12 and its variance 4; where it is found again those of one
+# texel are read.
 [[passes]]
 entry = "svgf_accumulate"
 source = "input"
@@ -282,7 +283,8 @@ HANDOVER_INLINE float light_of(float4 color) {
     return fmaf(color.x, 0.2126f, fmaf(color.y, 0.7152f, 0.0722f * color.z));
 }
 
-// The sums of one level for a texel, which is there from the start with the weight 1: those of taps are relative to its.
+// The sums of one level for a texel, which is there from the start with the weight 1: those of taps are relative to
+// its.
 struct Filtered {
     float4 color;  // in w its variance
     float total;
@@ -290,8 +292,9 @@ struct Filtered {
     float per_light;  // 1 / ln 2 over what luminance may differ by
 };
 
-// The standard deviation of a texel's luminance, of the variances around it (equation 5). All lanes of a warp call it together,
-// each a texel further on than the one before; `beside` is what the first has on its left and the last on its right.
+// The standard deviation of a texel's luminance, of the variances around it (equation 5). All lanes of a warp call it
+// together, each a texel further on than the one before; `beside` is what the first has on its left and the last on its
+// right.
 HANDOVER_INLINE float deviation(const float* variances, const unsigned (&rows)[3], int x, int beside) {
     int lane = threadIdx.x % 32;
     float own = fmaf(variances[rows[1] + x], 0.5f, 0.25f * (variances[rows[0] + x] + variances[rows[2] + x]));
@@ -303,8 +306,8 @@ HANDOVER_INLINE float deviation(const float* variances, const unsigned (&rows)[3
     return approximate_root(fmaf(own, 0.5f, 0.25f * (left + right)));
 }
 
-// One level of the wavelet, `index` from 0 (section 4.3), with or without the variance, of the texels of a column that stand 2^index apart. All lanes of a warp
-// call it together.
+// One level of the wavelet, `index` from 0 (section 4.3), with or without the variance, of the texels of a column that
+// stand 2^index apart. All lanes of a warp call it together.
 template <bool all_inside, bool has_variance>
 HANDOVER_INLINE void filter(Filtered (&out)[column], const Pass& pass, const SvgfParameters& parameters, int x, int top,
                             const Buffer& surfaces_buffer) {

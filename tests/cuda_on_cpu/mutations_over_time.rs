@@ -16,11 +16,7 @@ pub const OVER_TIME: &[(&str, &str, &str)] = &[
     ("atrous", "taps.is_outside(row)", "false"),
     ("svgf", "-1.41503750f : -2.0f", "-1.41503750f : -1.9f"),
     ("svgf", "sharpness = 128.0f", "sharpness = 120.0f"),
-    (
-        "svgf",
-        "k ? across : 1.0f - across",
-        "k ? 1.0f - across : across",
-    ),
+    ("svgf", "k ? across : 1.0f - across", "k ? 1.0f - across : across"),
     ("svgf", "depth_share = 0.05f", "depth_share = 0.5f"),
     ("svgf", "normal_chord2 = 0.2f", "normal_chord2 = 2.0f"),
     ("svgf", "k <= 1; ++k", "k <= 0; ++k"),
