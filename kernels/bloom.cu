@@ -296,36 +296,13 @@ HANDOVER_INLINE Four enlarged(const Pair& here) {
             odd_tent(here.even, here.odd, right.even, right.odd)};
 }
 
-// 1 in lanes of odd number.
-HANDOVER_INLINE int odd_lane() { return lane() % 2; }
-
-// Two lanes have eight texels, whose pairs the even lane and the odd one read and write in turn: so each access of both is 32
-// bytes side by side, which is what memory moves at a time. What a lane made of its own four texels it exchanges for that.
+// What a lane made of its own four texels, dealt as lanes write them: see handover_lanes.cuh.
 HANDOVER_INLINE Four dealt(const Four& own) {
     bool odd = odd_lane();
     float3 first = odd ? own.of[0] : own.of[2], second = odd ? own.of[1] : own.of[3];
     first = of_other(first), second = of_other(second);
     if (odd) return {first, second, own.of[2], own.of[3]};
     return {own.of[0], own.of[1], first, second};
-}
-
-// Two pairs of a row.
-struct Bits {
-    uint4 of[2];
-};
-
-template <bool inside>
-HANDOVER_INLINE Bits load_four(const Image& image, int pair, int y) {
-    pair = 2 * pair - odd_lane();
-    return {load_pair_bits<inside>(image, pair, y), load_pair_bits<inside>(image, pair + 2, y)};
-}
-
-// Stores those of four texels that are inside.
-HANDOVER_INLINE void store_four(const Image& image, int2 at, const Bits& bits) {
-    at.x -= 2 * odd_lane();
-    if (lane() > 1 && covers(image, at)) store_two(image, at, bits.of[0]);
-    at.x += 4;
-    if (lane() < made_lanes && covers(image, at)) store_two(image, at, bits.of[1]);
 }
 
 // The two rows that row `top` of the source becomes: first along columns, then along rows. `make` is given four texels in 256ths and
@@ -491,7 +468,7 @@ HANDOVER_INLINE uint2 lit(unsigned red_green, unsigned blue_alpha, float3 added,
     return make_uint2(to_halves(red, green), with_low(blue_alpha, blue));
 }
 
-extern "C" __global__ void __launch_bounds__(128, 7) bloom_composite(const __grid_constant__ Pass pass,
+extern "C" __global__ void __launch_bounds__(128, 6) bloom_composite(const __grid_constant__ Pass pass,
                                            const __grid_constant__ BloomParameters parameters) {
     float weight = parameters.intensity * (1.0f / 256.0f);
     up(pass, [&](const Four& wide, const Bits& there) {

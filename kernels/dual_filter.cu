@@ -199,13 +199,15 @@ HANDOVER_INLINE void up(const Pass& pass, int pair, int y) {
         }
     }
 #pragma unroll
-    for (int k = 0; k < 16; k += 2) {
-        int2 place = make_int2(4 * pair + k % 4, 2 * y - 1 + k / 4);
-        if (!is_middle() || place.y < 0 || !covers(pass.destination, place)) continue;
-        float4 even = sums[k / 4][k % 4], odd = sums[k / 4][k % 4 + 1];
-        store_two(pass.destination, place,
-                  make_uint4(to_halves(even.x, even.y), to_halves(even.z, even.w), to_halves(odd.x, odd.y),
-                             to_halves(odd.z, odd.w)));
+    for (int row = 0; row < 4; ++row) {
+        Bits own;
+#pragma unroll
+        for (int x = 0; x < 2; ++x) {
+            float4 even = sums[row][2 * x], odd = sums[row][2 * x + 1];
+            own.of[x] = make_uint4(to_halves(even.x, even.y), to_halves(even.z, even.w), to_halves(odd.x, odd.y),
+                                   to_halves(odd.z, odd.w));
+        }
+        store_four(pass.destination, make_int2(4 * pair, 2 * y - 1 + row), dealt(own));
     }
 }
 

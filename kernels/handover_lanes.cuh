@@ -47,3 +47,38 @@ HANDOVER_INLINE uint4 load_pair_bits(const Image& image, int pair, int y) {
     uint2 odd = surf2Dread<uint2>(image.surface, min(max(2 * pair + 1, 0), last) * int(texel_size), y);
     return make_uint4(even.x, even.y, odd.x, odd.y);
 }
+
+// 1 in lanes of odd number.
+HANDOVER_INLINE int odd_lane() { return lane() % 2; }
+
+// Where a lane makes four texels, two lanes have eight, whose pairs the even lane and the odd one read and write in turn: so that each
+// access of both is 32 bytes side by side, which is what memory moves at a time. These are a lane's two of the four pairs.
+struct Bits {
+    uint4 of[2];
+};
+
+// A lane's own four texels, exchanged with the lane beside.
+HANDOVER_INLINE Bits dealt(const Bits& own) {
+    bool odd = odd_lane();
+    uint4 other = odd ? own.of[0] : own.of[1];
+    other.x = __shfl_xor_sync(~0u, other.x, 1);
+    other.y = __shfl_xor_sync(~0u, other.y, 1);
+    other.z = __shfl_xor_sync(~0u, other.z, 1);
+    other.w = __shfl_xor_sync(~0u, other.w, 1);
+    return odd ? Bits{other, own.of[1]} : Bits{own.of[0], other};
+}
+
+template <bool inside>
+HANDOVER_INLINE Bits load_four(const Image& image, int pair, int y) {
+    pair = 2 * pair - odd_lane();
+    return {load_pair_bits<inside>(image, pair, y), load_pair_bits<inside>(image, pair + 2, y)};
+}
+
+// Stores those of four texels that are inside.
+HANDOVER_INLINE void store_four(const Image& image, int2 at, const Bits& bits) {
+    at.x -= 2 * odd_lane();
+    if (at.y < 0) return;
+    if (lane() > 1 && covers(image, at)) store_two(image, at, bits.of[0]);
+    at.x += 4;
+    if (lane() < made_lanes && covers(image, at)) store_two(image, at, bits.of[1]);
+}

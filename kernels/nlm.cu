@@ -185,7 +185,7 @@ HANDOVER_INLINE void denoise(const Pass& pass, const NlmParameters& parameters, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(128, 3)
     nlm(const __grid_constant__ Pass pass, const __grid_constant__ NlmParameters parameters) {
     __shared__ Tile tile;
     if (parameters.patch_radius == 1)

@@ -76,6 +76,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("box", "abs(second) <= radius", "abs(second) < radius"),
     ("box", "0x3c00 : 0, b", "0x3c01 : 0, b"),
     ("box", "float(2 * radius + 1)", "float(2 * radius + 2)"),
+    ("dual_filter", "odd ? own.of[0] : own.of[1]", "odd ? own.of[1] : own.of[0]"),
     ("dual_filter", "b.odd + c.odd", "b.odd + c.even"),
     (
         "dual_filter",
@@ -165,7 +166,6 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("bloom", "saturate(color.x * per_limit)", "color.x * per_limit"),
     ("bloom", "(4.0f * knee)", "(3.0f * knee)"),
     ("bloom", "top - 2 + k)", "top - 1 + k)"),
-    ("bloom", "at.x -= 2 * odd_lane()", "at.x -= odd_lane()"),
     ("bloom", "own.of[0] : own.of[2]", "own.of[2] : own.of[0]"),
     ("bloom", "(next_for_left, outer, 2.0f)", "(next_for_left, outer, 1.0f)"),
     ("bloom", "odd_tent(left.odd, here.even", "even_tent(left.odd, here.even"),
