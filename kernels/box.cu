@@ -19,19 +19,23 @@ default = 4
 step = 1
 type = "u32"
 
+# Up to a radius of 8, as by default, the second launch does all.
 [[passes]]
 entry = "box_rows"
 source = "input"
 destination = "rows"
+bytes_per_texel = 0
 block = [16, 8]
 texels = [4, 2]
 
 [[passes]]
 entry = "box_columns"
 source = "rows"
+second = "input"
 destination = "output"
-block = [16, 8]
-texels = [1, 8]
+bytes_per_texel = 16
+block = [32, 8]
+texels = [1, 6]
 ---*/
 #include "handover.cuh"
 #include "handover_band.cuh"
@@ -60,5 +64,6 @@ extern "C" __global__ void box_rows(const __grid_constant__ Pass pass,
 
 extern "C" __global__ void box_columns(const __grid_constant__ Pass pass,
                                        const __grid_constant__ BoxParameters parameters) {
-    blur_columns(pass, Box{int(parameters.radius)});
+    __shared__ Joint joint;
+    blur_columns(pass, Box{int(parameters.radius)}, joint);
 }

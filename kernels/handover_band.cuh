@@ -5,6 +5,16 @@
 // behind one another in the direction of the blur, so that what one reads beside its tile is in the cache for the next.
 constexpr int tile = 16;
 constexpr int warps = 4;
+// Of columns a block makes so many tiles side by side, with two warps for each row of tiles.
+constexpr int across = 2;
+// Up to this radius the launch for columns does rows as well: their blurred texels stay in its shared memory. The launch for rows
+// then does nothing. A block makes as many tiles of rows as it has warps, and of these fewer tiles, one below the other; so its pass
+// has block = [32, 8] and texels = [1, 6], which are more blocks than columns alone need.
+constexpr int joint_radius = 8;
+constexpr int joint_rows = warps * tile, joint_tiles = (joint_rows - 2 * joint_radius) / tile;
+
+// Texels of rows that were blurred, by pairs; one more a row keeps four rows in different banks.
+using Joint = uint4[joint_rows][across * tile / 2 + 1];
 // A product takes so many of the texels that are blurred at a time.
 constexpr int stride = 8;
 
@@ -56,22 +66,23 @@ HANDOVER_INLINE Place place() {
 HANDOVER_INLINE unsigned lower(unsigned first, unsigned second) { return __byte_perm(first, second, 0x5410); }
 HANDOVER_INLINE unsigned upper(unsigned first, unsigned second) { return __byte_perm(first, second, 0x7632); }
 
-// Rows: texels of 16 rows by weights, for each channel. Two products make the tile, of 8 columns each.
-template <bool inside_all, class Band>
-HANDOVER_INLINE void blur_rows(const Pass& pass, const Band& of, int left, int top, Place at) {
+// Rows: texels of 16 rows by weights, for each channel. Two products make the tile, of 8 columns each. `put` is given the place of
+// two texels side by side.
+template <bool inside_all, class Band, class Put>
+HANDOVER_INLINE void blur_rows(const Image& source, const Band& of, int left, int top, Place at, const Put& put) {
     int margin = margin_of(of.radius);
     float sum[2][4][4] = {};
     Weights band[2] = {};
     int last = 2 * margin / stride;
     int x = left - margin + 2 * at.t;
-    uint4 above = load_pair<inside_all>(pass.source, x, top + at.g);
-    uint4 below = load_pair<inside_all>(pass.source, x, top + at.g + 8);
+    uint4 above = load_pair<inside_all>(source, x, top + at.g);
+    uint4 below = load_pair<inside_all>(source, x, top + at.g + 8);
     for (int step = 0; step <= last + 1; ++step) {
         uint4 a = light_of(above), b = light_of(below);
         if (step <= last) {
             x += stride;
-            above = load_pair<inside_all>(pass.source, x, top + at.g);
-            below = load_pair<inside_all>(pass.source, x, top + at.g + 8);
+            above = load_pair<inside_all>(source, x, top + at.g);
+            below = load_pair<inside_all>(source, x, top + at.g + 8);
         }
         // The second product's weights are those that the first had a step before.
         band[1] = band[0];
@@ -101,8 +112,8 @@ HANDOVER_INLINE void blur_rows(const Pass& pass, const Band& of, int left, int t
         for (int i = 0; i < 4; ++i)
             mean[i] = make_float4(sum[half][0][i], sum[half][1][i], sum[half][2][i], sum[half][3][i]) * scale;
         int column = left + 8 * half + 2 * at.t;
-        store_pair<inside_all>(pass.destination, column, top + at.g, mean[0], mean[1]);
-        store_pair<inside_all>(pass.destination, column, top + at.g + 8, mean[2], mean[3]);
+        put(column, top + at.g, mean[0], mean[1]);
+        put(column, top + at.g + 8, mean[2], mean[3]);
     }
 }
 
@@ -111,23 +122,29 @@ HANDOVER_INLINE void blur_rows(const Pass& pass, const Band& of) {
     Place at = place();
     int left = int(blockIdx.x * warps + at.warp) * tile, top = int(blockIdx.y) * tile;
     int width = int(pass.destination.extent.x), height = int(pass.destination.extent.y);
-    if (left >= width) return;
+    if (left >= width || of.radius <= joint_radius) return;
     int margin = margin_of(of.radius);
-    if (left >= margin && left + tile + margin <= width && top + tile <= height)
-        blur_rows<true>(pass, of, left, top, at);
-    else
-        blur_rows<false>(pass, of, left, top, at);
+    if (left >= margin && left + tile + margin <= width && top + tile <= height) {
+        blur_rows<true>(pass.source, of, left, top, at, [&](int x, int y, float4 first, float4 second) {
+            store_pair<true>(pass.destination, x, y, first, second);
+        });
+    } else {
+        blur_rows<false>(pass.source, of, left, top, at, [&](int x, int y, float4 first, float4 second) {
+            store_pair<false>(pass.destination, x, y, first, second);
+        });
+    }
 }
 
-// Columns: weights by texels, of which each of eight products has a half of every pair. What rows stored is light.
-template <bool inside_all, class Band>
-HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of, int left, int top, Place at) {
-    int radius = of.radius;
+// Columns: weights by texels, of which each of eight products has a half of every pair. What rows made is light. `read` gives the
+// pair at a place, from `reach` above the tile on.
+template <bool inside_all, class Band, class Read>
+HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of, int left, int top, int reach, Place at,
+                                  const Read& read) {
     float sum[8][4] = {};
-    int last = (tile + 2 * radius + stride - 1) / stride - 1;
+    int last = (tile + 2 * reach + stride - 1) / stride - 1;
     // Pairs are dealt so that lanes which store at once stand side by side.
-    int x = left + 2 * ((at.g >> 1) + 4 * (at.g & 1)), y = top - radius + at.t;
-    uint4 above = load_pair<inside_all>(pass.source, x, y), below = load_pair<inside_all>(pass.source, x, y + 4);
+    int x = left + 2 * ((at.g >> 1) + 4 * (at.g & 1)), y = top - reach + at.t;
+    uint4 above = read(x, y), below = read(x, y + 4);
     Weights before = {};
     for (int step = 0; step <= last; ++step) {
         unsigned texels[8] = {lower(above.x, below.x), upper(above.x, below.x), lower(above.y, below.y),
@@ -135,10 +152,10 @@ HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of, int left, in
                               lower(above.w, below.w), upper(above.w, below.w)};
         if (step < last) {
             y += stride;
-            above = load_pair<inside_all>(pass.source, x, y);
-            below = load_pair<inside_all>(pass.source, x, y + 4);
+            above = read(x, y);
+            below = read(x, y + 4);
         }
-        int distance = step * stride + at.t - radius - at.g;
+        int distance = step * stride + at.t - reach - at.g;
         Weights now = of.weights(distance, distance + 4);
         // The lower eight rows of the tile are eight texels behind.
 #pragma unroll
@@ -159,15 +176,44 @@ HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of, int left, in
     }
 }
 
+// The pass's second image is what the launch for rows reads.
+template <bool inside_all, class Band>
+HANDOVER_INLINE void blur_both(const Pass& pass, const Band& of, Joint& joint, int left, int top, Place at) {
+    int x = left + at.warp % across * tile, y = top + at.warp / across * tile;
+    blur_rows<inside_all>(pass.second, of, x, y - joint_radius, at, [&](int x, int y, float4 first, float4 second) {
+        joint[y - top + joint_radius][(x - left) / 2] =
+            make_uint4(to_halves(first.x, first.y), to_halves(first.z, first.w), to_halves(second.x, second.y),
+                       to_halves(second.z, second.w));
+    });
+    __syncthreads();
+    if (at.warp >= across * joint_tiles) return;
+    blur_columns<inside_all>(pass, of, x, y, joint_radius, at, [&](int x, int y) {
+        return joint[y - top + joint_radius][(x - left) / 2];
+    });
+}
+
 template <class Band>
-HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of) {
+HANDOVER_INLINE void blur_columns(const Pass& pass, const Band& of, Joint& joint) {
     Place at = place();
-    int left = int(blockIdx.x) * tile, top = int(blockIdx.y * warps + at.warp) * tile;
+    int left = int(blockIdx.x) * (across * tile);
     int width = int(pass.destination.extent.x), height = int(pass.destination.extent.y), radius = of.radius;
-    if (top >= height) return;
+    if (radius <= joint_radius) {
+        int top = int(blockIdx.y) * (joint_tiles * tile);
+        if (left >= joint_radius && left + across * tile + joint_radius <= width && top >= joint_radius &&
+            top - joint_radius + joint_rows <= height)
+            blur_both<true>(pass, of, joint, left, top, at);
+        else
+            blur_both<false>(pass, of, joint, left, top, at);
+        return;
+    }
+    left += at.warp % across * tile;
+    int top = (int(blockIdx.y) * warps + at.warp / across) * tile;
+    if (left >= width || top >= height) return;
     // The last step may read up to seven rows more than it needs.
     if (left + tile <= width && top >= radius && top + tile + radius + stride <= height)
-        blur_columns<true>(pass, of, left, top, at);
+        blur_columns<true>(pass, of, left, top, radius, at,
+                           [&](int x, int y) { return load_pair<true>(pass.source, x, y); });
     else
-        blur_columns<false>(pass, of, left, top, at);
+        blur_columns<false>(pass, of, left, top, radius, at,
+                            [&](int x, int y) { return load_pair<false>(pass.source, x, y); });
 }
