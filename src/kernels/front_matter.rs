@@ -5,7 +5,7 @@ mod passes;
 
 use toml::Spanned;
 
-use super::effect::{Arithmetic, Effect, EffectId, Guide, Stage};
+use super::effect::{Effect, EffectId, Guide, Stage};
 use super::parameter::{Parameter, ParameterType};
 use super::tolerance::Tolerance;
 use buffers::BufferText;
@@ -46,7 +46,6 @@ struct FrontMatter {
     upscales: bool,
     #[serde(default)]
     tolerance: Tolerance,
-    arithmetic: Option<Arithmetic>,
     #[serde(default)]
     parameters: Vec<Spanned<Parameter>>,
     #[serde(default)]
@@ -99,10 +98,7 @@ pub fn parse(name: &str, code: &str) -> Result<Effect, FrontMatterError> {
             error(format!("line {line}: pass {} ({entry}): {message}", index + 1))
         })?;
     }
-    let (mut passes, kept_images, buffers) = resolver.finish().map_err(error)?;
-    if let (Some(arithmetic), Some(last)) = (text.arithmetic, passes.last_mut()) {
-        last.arithmetic = arithmetic;
-    }
+    let (passes, kept_images, buffers) = resolver.finish().map_err(error)?;
     Ok(Effect {
         name: name.to_owned(),
         passes,
