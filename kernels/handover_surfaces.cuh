@@ -189,3 +189,36 @@ HANDOVER_INLINE float weight_of(const Center& here, const Place& tap, float per_
                                  fmaf(tap.normal.y, here.half_normal.y, tap.normal.x * here.half_normal.x)));
     return approximate_exp2(fmaf(approximate_log2(cosine), sharpness, like - fabsf(away)));
 }
+
+// Luminance, to be compared with others of this function alone.
+HANDOVER_INLINE float light_of(float4 color) {
+    return fmaf(color.x, 0.2126f, fmaf(color.y, 0.7152f, 0.0722f * color.z));
+}
+
+// The standard deviation of a texel's luminance, of the variances around it (equation 5). All lanes of a warp call it
+// together, each a texel further on than the one before; `beside` is what the first has on its left and the last on its
+// right.
+HANDOVER_INLINE float deviation(const float* variances, const unsigned (&rows)[3], int x, int beside) {
+    int lane = threadIdx.x % 32;
+    float own = fmaf(variances[rows[1] + x], 0.5f, 0.25f * (variances[rows[0] + x] + variances[rows[2] + x]));
+    float outer = fmaf(variances[rows[1] + beside], 0.5f,
+                       0.25f * (variances[rows[0] + beside] + variances[rows[2] + beside]));
+    float left = __shfl_up_sync(~0u, own, 1), right = __shfl_down_sync(~0u, own, 1);
+    left = lane == 0 ? outer : left;
+    right = lane == 31 ? outer : right;
+    return approximate_root(fmaf(own, 0.5f, 0.25f * (left + right)));
+}
+
+// The sums of one level for a texel, which is there from the start with the weight 1: those of taps are relative to
+// its.
+struct Filtered {
+    float4 color;  // in w its variance
+    float total;
+    float light;
+    float per_light;  // 1 / ln 2 over what luminance may differ by
+};
+
+// Means of more frames than this are still means of so many.
+constexpr float longest_history = 256.0f;
+// Fewer frames than this do not show their variance (section 4.2).
+constexpr float short_history = 4.0f;

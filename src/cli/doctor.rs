@@ -35,6 +35,13 @@ struct Finding {
     detail: String,
 }
 
+impl Finding {
+    fn of(present: bool, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { present, detail }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct VulkanDevice {
     index: usize,
@@ -95,35 +102,20 @@ fn examine(gpu: Option<&str>) -> Report {
         Ok(driver) => {
             let (major, minor) = (driver.version / 1000, driver.version % 1000 / 10);
             (
-                Finding {
-                    present: true,
-                    detail: format!("of CUDA {major}.{minor}"),
-                },
+                Finding::of(true, format!("of CUDA {major}.{minor}")),
                 driver.devices.clone(),
             )
         }
         Err(reason) => {
             advice.push(format!("kernels run on the host: {reason}"));
-            (
-                Finding {
-                    present: false,
-                    detail: reason.to_string(),
-                },
-                Vec::new(),
-            )
+            (Finding::of(false, reason.to_string()), Vec::new())
         }
     };
     let display = match find_display() {
-        Ok(display) => Finding {
-            present: true,
-            detail: format!("{:?}", display.server),
-        },
+        Ok(display) => Finding::of(true, format!("{:?}", display.server)),
         Err(reason) => {
             advice.push(format!("frames are rendered offscreen: {reason}"));
-            Finding {
-                present: false,
-                detail: reason,
-            }
+            Finding::of(false, reason)
         }
     };
     let instance = Instance::new(&InstanceRequest {
@@ -152,13 +144,7 @@ fn examine(gpu: Option<&str>) -> Report {
         ),
         Err(reason) => {
             advice.push(reason.clone());
-            (
-                Finding {
-                    present: false,
-                    detail: reason,
-                },
-                Vec::new(),
-            )
+            (Finding::of(false, reason), Vec::new())
         }
     };
     let visible = VisibleDevices {
@@ -171,16 +157,10 @@ fn examine(gpu: Option<&str>) -> Report {
         advice.push("kernels cannot be compiled while running, which the shipped ones do not need: install the CUDA toolkit's NVRTC, or run scripts/compile-kernels in the checkout".into());
     }
     let cufft = match find_cufft() {
-        Ok(()) => Finding {
-            present: true,
-            detail: "for effects that compute by Fourier transforms".into(),
-        },
+        Ok(()) => Finding::of(true, "for effects that compute by Fourier transforms".into()),
         Err(error) => {
             advice.push(format!("fft_bloom {error}"));
-            Finding {
-                present: false,
-                detail: "libcufft is not installed".into(),
-            }
+            Finding::of(false, "libcufft is not installed".into())
         }
     };
     Report {
@@ -255,15 +235,9 @@ fn find_nvrtc() -> Finding {
     match Nvrtc::get() {
         Some(nvrtc) => {
             let (major, minor) = nvrtc.version();
-            Finding {
-                present: true,
-                detail: format!("{major}.{minor}"),
-            }
+            Finding::of(true, format!("{major}.{minor}"))
         }
-        None => Finding {
-            present: false,
-            detail: "libnvrtc is not installed".into(),
-        },
+        None => Finding::of(false, "libnvrtc is not installed".into()),
     }
 }
 

@@ -76,11 +76,7 @@ pub const MUTATIONS: &[(&str, &str, &str)] = &[
     ("box", "abs(second) <= radius", "abs(second) < radius"),
     ("box", "0x3c00 : 0, b", "0x3c01 : 0, b"),
     ("box", "float(2 * radius + 1)", "float(2 * radius + 2)"),
-    (
-        "dual_filter",
-        "odd ? own.of[0] : own.of[1]",
-        "odd ? own.of[1] : own.of[0]",
-    ),
+    ("dual_filter", "own.of[0] : own.of[1];", "own.of[1] : own.of[0];"),
     ("dual_filter", "b.odd + c.odd", "b.odd + c.even"),
     (
         "dual_filter",
