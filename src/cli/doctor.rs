@@ -157,10 +157,10 @@ fn examine(gpu: Option<&str>) -> Report {
         advice.push("kernels cannot be compiled while running, which the shipped ones do not need: install the CUDA toolkit's NVRTC, or run scripts/compile-kernels in the checkout".into());
     }
     let cufft = match find_cufft() {
-        Ok(()) => Finding::of(true, "for effects that compute by Fourier transforms".into()),
+        Ok(()) => Finding::of(true, "for effects that compute by Fourier transforms"),
         Err(error) => {
             advice.push(format!("fft_bloom {error}"));
-            Finding::of(false, "libcufft is not installed".into())
+            Finding::of(false, "libcufft is not installed")
         }
     };
     Report {
@@ -237,7 +237,7 @@ fn find_nvrtc() -> Finding {
             let (major, minor) = nvrtc.version();
             Finding::of(true, format!("{major}.{minor}"))
         }
-        None => Finding::of(false, "libnvrtc is not installed".into()),
+        None => Finding::of(false, "libnvrtc is not installed"),
     }
 }
 
