@@ -37,7 +37,7 @@ pub enum Transform {
 /// Odd numbers, without factors that transforms are slow for: all up to 45, and what the usual heights of pictures have.
 const ODD_PARTS: [u32; 10] = [1, 3, 5, 9, 15, 25, 27, 45, 75, 135];
 
-/// The length of a padded axis: the least that is at least `2 * length - 1` and one of [`ODD_PARTS`] times a power of two above 1.
+/// The length of a padded axis: the least that is at least `2 * length - 1` and a power of two above 1 times 1, 3, 5, 9, 15, 25, 27, 45, 75 or 135.
 pub fn padded(length: u32) -> u32 {
     let least = (2 * length).saturating_sub(1).max(1);
     let padded = |odd: &u32| odd * least.div_ceil(*odd).next_power_of_two().max(2);
